@@ -170,6 +170,7 @@ test-features:
 test-long:
 	$(CARGO) run --quiet -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS) $(ARGS)
 	LIVEBUF_LONG=1 $(MAKE) --no-print-directory test-files ONLY="files:: hostile::every_byte"
+	LIVEBUF_LONG=1 $(CARGO) test --quiet -p livebuf-log faults
 	$(MAKE) --no-print-directory test-shared
 
 SECONDS ?= 60

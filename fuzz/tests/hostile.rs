@@ -50,8 +50,8 @@ fn cut_short_at_every_length() {
     }
 }
 
-/// Changes every byte to some other values. With `LIVEBUF_LONG=1` to more, and to all where there
-/// are few bytes.
+/// Changes every byte to some other values, and of samples of over a kilobyte every third. With
+/// `LIVEBUF_LONG=1` changes every byte of all to more values, and to all where there are few bytes.
 fn every_byte(of: impl Fn(usize) -> bool) {
     let is_long = std::env::var_os("LIVEBUF_LONG").is_some();
     let samples = samples::all().iter().enumerate().filter(|&(number, _)| of(number));
@@ -64,10 +64,12 @@ fn every_byte(of: impl Fn(usize) -> bool) {
             let few = [old ^ 1, old ^ 0x80, old.wrapping_add(8)];
             let values: Vec<u8> = match (bytes.len(), is_long) {
                 (..=128, true) => (0..=255).filter(|&value| value != old).collect(),
-                (..=128, false) | (129..=1024, true) => bits.chain(near).collect(),
-                (129..=1024, false) => few.into_iter().chain([0, 0xFF]).collect(),
+                (129..=1024, true) => bits.chain(near).collect(),
+                (..=128, false) => few.into_iter().chain([0, 0xFF]).collect(),
+                (129..=1024, false) => vec![few[at % few.len()], [0, 0xFF][at % 2]],
                 (_, true) => few.to_vec(),
-                (_, false) => vec![few[at % few.len()]],
+                (_, false) if at % 3 == 0 => vec![few[at / 3 % few.len()]],
+                (_, false) => Vec::new(),
             };
             for value in values {
                 changed[at] = value;

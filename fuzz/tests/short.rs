@@ -61,7 +61,7 @@ fn regressions() {
 
 #[test]
 fn edits() {
-    some("edits", 4_000);
+    some("edits", 2_500);
 }
 
 #[test]
@@ -71,23 +71,23 @@ fn bytes() {
 
 #[test]
 fn json() {
-    some("json", 200_000);
+    some("json", 100_000);
 }
 
 /// Enough of the damaged documents still open, and still validate; else the oracle would
 /// look at nothing.
 #[test]
 fn mutations() {
-    let met = seeded(500, 2_500, mutate::run);
+    let met = seeded(500, 1_250, mutate::run);
     let count = |met: &dyn Fn(&mutate::Met) -> bool, all: &[mutate::Met]| {
         all.iter().filter(|one| met(one)).count()
     };
-    assert!(count(&|met| met.opens, &met) > 1_800, "few open");
-    assert!(count(&|met| met.changed, &met) > 1_800, "few are changed");
+    assert!(count(&|met| met.opens, &met) > 900, "few open");
+    assert!(count(&|met| met.changed, &met) > 900, "few are changed");
     let sound = count(&|met| met.changed && met.valid, &met);
-    assert!(sound > 150, "{sound} are changed and valid");
+    assert!(sound > 75, "{sound} are changed and valid");
     let later: usize = met.iter().map(|met| met.later).sum();
-    assert!(later > 12_000, "{later} edits after");
+    assert!(later > 6_000, "{later} edits after");
 }
 
 /// Enough places are bound, in records and in rows, and enough text is stamped.
@@ -149,7 +149,7 @@ fn patches_and_diffs() {
 /// edited.
 #[test]
 fn queries_and_edits_by_them() {
-    let met = seeded(900, 3_000, queries::run);
+    let met = seeded(900, 1_500, queries::run);
     let sum = |count: &dyn Fn(&queries::Met) -> usize| met.iter().map(count).sum::<usize>();
     let (asked, found, left) =
         (sum(&|met| met.queries), sum(&|met| met.found), sum(&|met| met.left));
@@ -158,15 +158,15 @@ fn queries_and_edits_by_them() {
     let edited = [0, 1, 2].map(|at| sum(&|met| met.edited[at]));
     let all = (asked, found, matches, left, texts, edited);
     println!("{all:?}");
-    assert!(asked > 5_000 && found > 2_000 && matches > 20_000 && left < asked / 20, "{all:?}");
-    assert!(texts.iter().all(|&count| count > 200), "{all:?}");
-    assert!(edited.iter().all(|&count| count > 200), "{all:?}");
+    assert!(asked > 2_500 && found > 1_000 && matches > 10_000 && left < asked / 20, "{all:?}");
+    assert!(texts.iter().all(|&count| count > 100), "{all:?}");
+    assert!(edited.iter().all(|&count| count > 100), "{all:?}");
 }
 
 /// Every edit was refused for want of room somewhere, of every kind of container.
 #[test]
 fn refused_edits() {
-    let met = seeded(100, 2_000, refusals::run);
+    let met = seeded(100, 1_200, refusals::run);
     let (mut edits, mut containers) = (BTreeMap::new(), BTreeMap::new());
     for one in met.iter().filter(|one| one.refused > 0) {
         *edits.entry(one.edit).or_insert(0) += 1;

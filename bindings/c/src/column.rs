@@ -197,7 +197,7 @@ pub(crate) unsafe fn view_of<'c>(column: *const livebuf_column) -> Result<&'c Vi
 }
 
 /// The elements of an array, or the values of an object that are stored as a column.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 fn values_of(value: Value<'static>) -> Result<Option<View>> {
     if let Some(array) = value.as_array()? {
         return Ok(Some(array.as_column()));
@@ -206,7 +206,7 @@ fn values_of(value: Value<'static>) -> Result<Option<View>> {
     Ok(value.as_object()?.ok_or(wrong)?.as_column()?)
 }
 
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 fn table_of(value: Value<'static>) -> Result<Option<Table<'static, Checked>>> {
     match values_of(value)? {
         Some(values) => Ok(values.table()?),
@@ -222,7 +222,7 @@ pub(crate) fn not_found() -> livebuf_error {
 ///
 /// # Safety
 /// `column` is NULL or good for writing, and `array` of a document.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 unsafe fn put(
     array: &livebuf_value,
     column: *mut livebuf_column,

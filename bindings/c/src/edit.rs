@@ -320,7 +320,7 @@ impl livebuf_new {
     ///
     /// # Safety
     /// The pointer is good for what the kind says.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     unsafe fn new_by<'a>(
         &self,
         under_edit: &UnderEdit,
@@ -539,7 +539,7 @@ macro_rules! stores {
             struct $name($($type),*);
 
             impl Store for $name {
-                #[cfg_attr(not(feature = "small"), inline(always))]
+                #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
                 fn store<'v>(
                     &self,
                     $editor: &mut Editor<Memory>,
@@ -569,7 +569,7 @@ stores! {
 struct Set<C>(livebuf_node, C);
 
 impl<C: Child> Store for Set<C> {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn store<'v>(
         &self,
         editor: &mut Editor<Memory>,
@@ -600,7 +600,7 @@ unsafe fn store_scalar<'v, V: Into<New<'v>>>(
 ///
 /// # Safety
 /// As the exported functions.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 unsafe fn store(
     doc: *mut livebuf_doc,
     new: &livebuf_new,
@@ -797,7 +797,7 @@ unsafe fn key_text<'k>(key: *const c_char, length: usize) -> Result<&'k str> {
 ///
 /// # Safety
 /// As the exported functions.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 unsafe fn set_child(
     doc: *mut livebuf_doc,
     node: livebuf_node,

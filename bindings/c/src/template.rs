@@ -201,7 +201,7 @@ unsafe fn given_all<'t>(
 ///
 /// # Safety
 /// As [`livebuf_stamp`].
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 unsafe fn stamped<'v>(value: &livebuf_new, under_edit: &UnderEdit) -> Result<Stamped<'v>> {
     // SAFETY: all that a union of numbers and a pointer holds may be read as a number;
     // pointers are passed on.

@@ -89,7 +89,7 @@ fn decimal<'py>(py: Python<'py>, text: &str) -> Held<Bound<'py, PyAny>> {
 }
 
 /// A value that is neither object nor array.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn scalar<'py>(py: Python<'py>, value: &Value<'_, Checked>) -> Held<Bound<'py, PyAny>> {
     Ok(match value.kind() {
         Kind::String => text(py, value.as_text_bytes()?.unwrap_or_default())?.into_any(),
@@ -425,7 +425,7 @@ impl<'a, 'py> Level<'a, 'py> {
 }
 
 impl<'py> Keys<'py> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn at(&self, slot: usize) -> Held<&Bound<'py, PyString>> {
         self.keys.get(slot).ok_or(Fault::Core(Error::new(ErrorKind::BadCount, 0)))
     }

@@ -260,7 +260,7 @@ trait At<T> {
 }
 
 impl<T> At<T> for Encoded<T> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn at(self, step: impl FnOnce() -> Step) -> Encoded<T> {
         self.map_err(
             #[cold]
@@ -287,7 +287,7 @@ struct Walk {
 }
 
 /// The text of a string: its own memory, or what it keeps for us.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn text<'a>(string: Borrowed<'a, '_, PyAny>) -> PyResult<&'a str> {
     #[cfg(not(feature = "abi3"))]
     // SAFETY: a string; one of this kind has its ASCII characters right behind its header.
@@ -327,7 +327,7 @@ impl Walk {
     }
 
     /// A value whose storing runs no Python code; `None` for others.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn plain(&mut self, object: Borrowed<'_, '_, PyAny>) -> Option<Encoded> {
         let pointer = object.as_ptr();
         // SAFETY: a live object; exact types are told by the type's address.
@@ -457,7 +457,7 @@ impl Walk {
         Ok(None)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn key(&mut self, key: Borrowed<'_, '_, PyAny>) -> Encoded {
         let (keys, mut expected) = (&self.keys, 0);
         let is_same = |list: u32| {
@@ -1008,7 +1008,7 @@ impl<'a> Given<'a> {
 
 /// A key of an object, to be looked up. `None` where no object can have it: text with half a
 /// surrogate pair.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn lookup<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
     match key.is_instance_of::<PyString>() {
         true => Ok(text(key.as_borrowed()).ok()),

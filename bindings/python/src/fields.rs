@@ -58,7 +58,7 @@ const MOST: usize = 256;
 
 impl Classes {
     /// The fields of a class that was met before.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn met<'py>(
         &mut self,
         py: Python<'py>,

@@ -395,7 +395,7 @@ impl Views {
         self.few.iter().filter(|slot| slot.get().is_some()).count() + self.table().len()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn add(&self, py: Python<'_>, view: &View) {
         match self.few.iter().find(|slot| slot.get().is_none()) {
             Some(slot) => slot.set(Some(view.into())),
@@ -414,7 +414,7 @@ impl Views {
         });
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn remove(&self, view: &View) {
         match self.few.iter().find(|slot| slot.get() == Some(view.into())) {
             Some(slot) => slot.set(None),
@@ -482,7 +482,7 @@ impl View {
     }
 
     /// Tells the document of the view, which must not move in memory any more.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn keep(&self, py: Python<'_>) {
         self.place().document.get().views().add(py, self);
     }
@@ -630,7 +630,7 @@ impl View {
     }
 
     /// Calls `look` with the view's document, under its lock.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn look<R>(
         &self,
         py: Python<'_>,
@@ -743,7 +743,7 @@ pub(crate) fn is_container(kind: Kind) -> bool {
 }
 
 /// The result for a value that was looked up below a container.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn found<'py>(
     py: Python<'py>,
     editor: &Editor<Memory>,

@@ -564,7 +564,7 @@ class ByteArrayMachine(DocumentMachine):
 
 OwnMemory = DocumentMachine.TestCase
 OwnMemory.settings = settings(
-    max_examples=2000 if LONG else 60,
+    max_examples=2000 if LONG else 30,
     stateful_step_count=60 if LONG else 50,
 )
 SharedByteArray = ByteArrayMachine.TestCase

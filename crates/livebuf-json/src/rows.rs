@@ -356,7 +356,7 @@ fn differs<M: Mode>(column: &Column<'_, M>) -> Result<bool, Error> {
 }
 
 impl<M: Mode> Spans<'_, M> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn of(&self, row: usize) -> Result<(usize, usize), Error> {
         match self {
             Spans::Fixed(first, length) => {
@@ -407,7 +407,7 @@ macro_rules! numbers {
                 }
             }
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn print(&self, printer: &mut Printer<'_>, at: usize) -> Result<(), Error> {
                 match self {
                     $(Numbers::$variant(values) => {

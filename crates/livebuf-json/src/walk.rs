@@ -42,7 +42,7 @@ pub(crate) fn some<X>(answer: livebuf::Result<Option<X>>) -> Result<X, Error> {
 /// Prints a scalar; `false` for a container.
 ///
 /// Always inlined: handing a value over by memory costs more than the call.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn scalar<M: Mode>(
     printer: &mut Printer<'_>,
     value: &Value<'_, M>,

@@ -138,7 +138,7 @@ impl<'w> Printer<'w> {
     }
 
     /// Appends text as it is, a piece at most.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn text(&mut self, text: &[u8]) -> Result<(), Error> {
         self.room(text.len())?;
         copy(&mut self.out[self.at..], text);
@@ -194,7 +194,7 @@ impl<'w> Printer<'w> {
     }
 
     /// A key with what comes before and behind it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn key<const PRETTY: bool>(
         &mut self,
         key: &str,
@@ -354,7 +354,7 @@ impl<'w> Printer<'w> {
     }
 
     /// A string, with a comma before it or not. Leaves a slack of room.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn quote(&mut self, text: &str, comma: bool) -> Result<(), Error> {
         let text = text.as_bytes();
         if text.len() > PIECE {
@@ -437,7 +437,7 @@ impl<'w> Printer<'w> {
 }
 
 /// Copies `from` to the start of `to`, which is longer. Short pieces by overlapping words.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn copy(to: &mut [u8], from: &[u8]) {
     let length = from.len();
     match length {
@@ -455,7 +455,7 @@ fn copy(to: &mut [u8], from: &[u8]) {
 }
 
 /// Copies `N` to `2 * N` bytes as two words.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn overlapping<const N: usize>(to: &mut [u8], from: &[u8]) {
     if let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) {
         to[..N].copy_from_slice(first);
@@ -465,7 +465,7 @@ fn overlapping<const N: usize>(to: &mut [u8], from: &[u8]) {
 
 /// Copies the beginning of `from` that needs no escape to the start of `to`, which is
 /// longer than `from`; its length. Copying and looking are one pass.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn copy_clean(to: &mut [u8], from: &[u8]) -> usize {
     let length = from.len();
     let mut at = 0;
@@ -512,7 +512,7 @@ fn copy_clean(to: &mut [u8], from: &[u8]) -> usize {
 }
 
 /// Whether no byte needs an escape, in a form that compilers turn into vector code.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn is_clean(block: &[u8; 16]) -> bool {
     let mut marks = [0; 16];
     for (mark, &byte) in marks.iter_mut().zip(block) {

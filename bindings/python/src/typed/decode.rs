@@ -96,7 +96,7 @@ impl<'p, 'py> Run<'p, 'py> {
     }
 
     /// Calls `make` one level deeper.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn deeper<T>(&mut self, make: impl FnOnce(&mut Self) -> Typed<T>) -> Typed<T> {
         if self.depth == DEEPEST {
             return Err(too_deep(DEEPEST));
@@ -387,7 +387,7 @@ impl<'p, 'py> Run<'p, 'py> {
     }
 
     /// A list of what `make` gives for each index.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn list(
         &mut self,
         count: usize,
@@ -506,7 +506,7 @@ impl<'p, 'py> Run<'p, 'py> {
     }
 
     /// The object of the values that `find` gives for each field.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn made_of(
         &mut self,
         class: &'p Class,
@@ -780,7 +780,7 @@ impl<'p, 'py> Run<'p, 'py> {
     }
 
     /// One of them.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn element(&mut self, elements: &Elements<'_, 'p>, row: usize) -> Made<'py> {
         let Elements { node, column, rows } = elements;
         if column.has_no_gaps() {

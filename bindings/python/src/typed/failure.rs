@@ -111,7 +111,7 @@ pub(super) trait At {
 }
 
 impl<T> At for Typed<T> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn at(self, step: impl FnOnce() -> Step) -> Typed<T> {
         self.map_err(
             #[cold]

@@ -33,7 +33,8 @@ fn is_table(document: &DocBuf) -> bool {
 fn export_with(document: &Arc<DocBuf>, options: ExportOptions) -> RecordBatch {
     let exporter = Exporter::new(Arc::clone(document)).unwrap().options(options.clone());
     let batch = to_arrow(exporter.batch().unwrap());
-    for length in [7, 8, 64] {
+    let lengths: &[usize] = if batch.num_rows() > 10_000 { &[8191] } else { &[7, 8, 64] };
+    for &length in lengths {
         let options = options.clone().batch_rows(length);
         for options in [options.clone(), options.copy(true)] {
             let exporter = Exporter::new(Arc::clone(document)).unwrap().options(options);

@@ -125,7 +125,8 @@ fn damaged_bytes() {
     let (mut refused, mut same) = ([0; COLUMNS.len()], [0; COLUMNS.len()]);
     let mut bytes = sound.clone();
     for at in 0..bytes.len() {
-        for damage in [0xFF, sound[at] ^ 1, sound[at].wrapping_add(8), 0] {
+        let damages = [[0xFF, sound[at] ^ 1], [sound[at].wrapping_add(8), 0]];
+        for damage in damages[at % 2] {
             bytes[at] = damage;
             for (index, (_, keys)) in COLUMNS.iter().enumerate() {
                 let (one, other) = (export(&bytes, keys, false), export(&bytes, keys, true));
@@ -142,9 +143,9 @@ fn damaged_bytes() {
         }
     }
     for index in 0..COLUMNS.len() {
-        assert!(refused[index] > 100, "{refused:?}");
+        assert!(refused[index] > 50, "{refused:?}");
         // The largest of them takes less than half of the bytes.
-        assert!(same[index] > 2 * sound.len(), "{same:?} of {}", 4 * sound.len());
+        assert!(same[index] > sound.len(), "{same:?} of {}", 2 * sound.len());
     }
 }
 

@@ -66,7 +66,7 @@ impl Elements {
         Elements::load_inlined(bytes, block)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn load_inlined(bytes: &[u8], block: Block) -> Result<Elements> {
         let elements = Elements::header(bytes, block)?;
         check(bytes, elements.values_at(), elements.column.data_size(elements.count))?;
@@ -80,7 +80,7 @@ impl Elements {
     }
 
     /// Reads the header alone. Its data is not checked, and may lie anywhere.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn header(bytes: &[u8], block: Block) -> Result<Elements> {
         let offset = block.offset;
         if block.kind() == KIND_ARRAY {
@@ -109,14 +109,14 @@ impl Elements {
     }
 
     /// Reads the header at `offset` alone.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn header_at(bytes: &[u8], offset: u32) -> Result<Elements> {
         Elements::header(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
     }
 
     /// The value of a row, in the column whose header is at `offset`. Reads nothing else of the
     /// column, so one value costs one value. Each load is checked.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn one(bytes: &[u8], offset: u32, row: u32) -> Result<Raw> {
         // A table's column is no tensor: nothing need be computed.
         let column = Elements { tensor: false, ..Elements::header_at(bytes, offset)? };
@@ -149,13 +149,13 @@ impl Elements {
     }
 
     /// [`at`](Self::at), inlined for the loops of readers.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn at_inlined(bytes: &[u8], offset: u32) -> Result<Elements> {
         Elements::load_inlined(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
     }
 
     /// Where the values lie: behind the bitmaps.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn values_at(&self) -> u64 {
         if self.gaps == GAPS_NONE || self.column.is_nested() {
             return self.data as u64;
@@ -234,7 +234,7 @@ impl Elements {
     }
 
     /// [`element`](Self::element), inlined for the loops of readers.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn element_inlined(&self, bytes: &[u8], index: u32) -> Result<Raw> {
         // A damaged list's offsets may lead anywhere, so loads are checked.
         let slot = self.first.wrapping_add(index) & !ROW;
@@ -250,7 +250,7 @@ impl Elements {
         self.slot_inlined(bytes, slot)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn slot_inlined(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
         let data = self.values_at();
         // Each arm loads a constant width, so one branch chooses the column and the width.

@@ -53,7 +53,7 @@ impl List {
     }
 
     /// The elements of all arrays.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn child(&self, bytes: &[u8]) -> Result<Elements> {
         Elements::at_inlined(bytes, self.offset.wrapping_add(LIST_CHILD))
     }
@@ -105,7 +105,7 @@ impl List {
 }
 
 /// The elements of the array whose row a node's cell names.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn elements_of(bytes: &[u8], cell: u64) -> Result<Elements> {
     match row_of(cell) {
         None => Elements::load_inlined(bytes, Block::resolve(bytes, cell as u32)?),

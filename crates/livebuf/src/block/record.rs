@@ -185,7 +185,7 @@ impl Record {
 
     /// Adds a field at the end, where there must be room for it. From then on the record uses
     /// `shape`.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn append(self, space: &mut impl Target, shape: u32, value: (u8, u64)) {
         let used = self.used();
         self.put(space, used, value);

@@ -57,7 +57,7 @@ impl Shape {
     }
 
     /// The bytes of key `index`.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<&'a [u8]> {
         if index >= self.count {
             return Err(Error::new(ErrorKind::BadCount, self.offset));
@@ -66,7 +66,7 @@ impl Shape {
     }
 
     /// Index of a key among the first `used`.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn find(&self, bytes: &[u8], used: u32, needle: &Needle<'_>) -> Result<Option<u32>> {
         let used = used.min(self.count);
         const ONES: u64 = 0x0101_0101_0101_0101;
@@ -173,7 +173,7 @@ fn among_older<R>(
 /// yet) that gets `needle`.
 ///
 /// `hint` is the field capacity that a new shape should have.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn plan_step(
     bytes: &[u8],
     shape: Option<Shape>,
@@ -238,7 +238,7 @@ fn plan_other(
 /// Returns the shape that the record uses now.
 ///
 /// `key_cell` is the new key's cell where [`Step::stores_key`] holds.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn commit_step<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     step: Step,
@@ -286,7 +286,7 @@ impl Shape {
 
 /// Makes a private shape at the head of the list. Its first `count` keys are still to be
 /// written.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn create(
     space: &mut impl Target,
     capacity: u32,
@@ -323,7 +323,7 @@ pub(crate) fn copy_keys<S: Storage, O: Observer>(
 }
 
 /// Writes key `index` and counts it. Returns the shape with the key.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn put_key(
     space: &mut impl Target,
     shape: Shape,

@@ -67,7 +67,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// The common case: a number that the column holds, and room for it or the
     /// document's end behind it.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn push_number(&mut self, node: NodeId, new: &New<'_>) -> Option<()> {
         let (column, bits) = match *new {
             New::Int(value) => (ColumnType::I64, value as u64),

@@ -535,12 +535,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         valid
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn container(&self, node: NodeId) -> Result<Container> {
         self.container_at(node, Block::resolve(self.space.bytes(), node.home())?)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn container_at(&self, node: NodeId, block: Block) -> Result<Container> {
         let bytes = self.space.bytes();
         match block.kind() {
@@ -622,7 +622,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn load(&self, slot: Slot) -> Result<Raw> {
         let bytes = self.space.bytes();
         match slot {

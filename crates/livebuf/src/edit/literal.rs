@@ -26,7 +26,7 @@ type Field<'v> = (&'v str, New<'v>);
 
 /// Stores a new value's parts. Returns its tag and cell. While only counted, these are as far
 /// as columns care. `above`: containers around it that are new, too.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(super) fn value<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
     match simple(sink, new, above)? {
         Some(value) => Ok(value),
@@ -36,7 +36,7 @@ pub(super) fn value<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<
 
 /// The same of a value in another one, or in a column. A detached value can be attached once,
 /// so not from a slice.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(super) fn part<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
     match new {
         New::Detached(_) => Err(Error::new(ErrorKind::Unsupported, 0)),
@@ -45,7 +45,7 @@ pub(super) fn part<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(
 }
 
 /// Stores a number, text or an empty record, the most frequent values. `None` for others.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(super) fn simple<K: Sink>(
     sink: &mut K,
     new: &New<'_>,
@@ -222,7 +222,7 @@ fn shape_of<K: Sink>(sink: &mut K, fields: &[Field<'_>]) -> Result<u32> {
 }
 
 /// Writes the keys of a shape that was made for them.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 fn put_keys(target: &mut impl Target, extent: &mut Extent, shape: Shape, fields: &[Field<'_>]) {
     for (group, fields) in (0..).step_by(8).zip(fields.chunks(8)) {
         let mut fingerprints = 0;
@@ -240,7 +240,7 @@ fn put_keys(target: &mut impl Target, extent: &mut Extent, shape: Shape, fields:
 }
 
 /// Writes an object of numbers and texts, and the shape for it. Returns its home.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn put_message(target: &mut impl Target, extent: &mut Extent, fields: &[Field<'_>]) -> u32 {
     let count = fields.len() as u32;
     let home = extent.carve(record_size(count) as u64);
@@ -328,7 +328,7 @@ fn items_column(items: &[New<'_>]) -> ColumnType {
 
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// Bytes to take for a new value below `under`. Checks all limits.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn measure(&self, new: &New<'_>, under: NodeId) -> Result<u64> {
         // A sizer of its own: one that `rest` gets as well would be put into memory.
         let mut sizer = self.sizer(under);
@@ -346,7 +346,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Writes a measured value's parts. Returns its tag and cell.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn build(&mut self, new: &New<'_>, extent: &mut Extent) -> (u8, u64) {
         match simple(&mut writer(self, extent), new, 0) {
             Ok(Some(value)) => value,
@@ -403,7 +403,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Stores a new value in bytes of its own. Returns its tag and cell.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn store(&mut self, new: &New<'_>, under: NodeId) -> Result<(u8, u64)> {
         if cfg!(not(feature = "small"))
             && let New::Fields(fields) = *new
@@ -420,7 +420,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Puts a new value where an old one is (a slot that takes any value).
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn replace(
         &mut self,
         tag: u64,
@@ -456,7 +456,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Writes text over text of the same length that its cell owns: the cell stays as it is.
     /// `cell`: its position. False where this is not the case; nothing has changed then.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn overwrite_text(&mut self, cell: u64, text: &str) -> bool {
         // A short text belongs into the cell.
         let fits = text.len() > MAX_INLINE && text.len() <= self.space.limits().string as usize;

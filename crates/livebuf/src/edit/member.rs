@@ -18,7 +18,7 @@ pub(super) struct Found {
 }
 
 /// Looks a key up in a record. `needle`: that of `at`.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(super) fn find_member(
     bytes: &[u8],
     record: Record,

@@ -138,7 +138,7 @@ impl<'v> TryFrom<New<'v>> for Scalar<'v> {
 
 impl New<'_> {
     /// Tag and cell of a value that needs no more.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn immediate(&self) -> Option<(u8, u64)> {
         Some(match *self {
             New::Int(value) => (TAG_INT, value as u64),
@@ -300,7 +300,7 @@ impl<'k> At<'k> {
     }
 
     /// The key to be searched for.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn needle(&self) -> Needle<'k> {
         match *self {
             At::Key(key) => Needle::new(key.as_bytes()),

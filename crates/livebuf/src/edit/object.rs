@@ -289,7 +289,7 @@ struct Behind<'f> {
 }
 
 impl Behind<'_> {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn put(&self, target: &mut impl Target, extent: &mut Extent) {
         let Behind { record, needle, value: (tag, mut cell), .. } = *self;
         let key_cell = match needle.cell {
@@ -325,7 +325,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Sets a field of a record. Returns the value's tag and cell, or `None` where a scalar took
     /// the short way.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn set_field(
         &mut self,
         node: NodeId,
@@ -389,7 +389,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// The common case of [`add_field`](Self::add_field): a number or text, and room for it in the
     /// record and at the end of its shape. A record without a shape gets the document's first one.
     /// `None` where this is not the case, or space or a limit is short; nothing has changed then.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn append_field(
         &mut self,
         record: Record,
@@ -540,7 +540,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Writes a number or the like over another one, or text over text of the same length, in the
     /// entry that [`map::look_up`] found. False where this is not the case; nothing has changed
     /// then.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn overwrite_entry(&mut self, found: ByHash, new: &New<'_>) -> bool {
         let Some(entry) = found.entry() else { return false };
         let entries = found.entries();

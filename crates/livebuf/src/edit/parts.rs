@@ -11,7 +11,7 @@ use crate::store::space::Extent;
 use crate::store::target::Target;
 
 /// Stores text that does not fit a cell. Returns its cell. A shape's keys are never owned.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(super) fn span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> Result<u64> {
     if text.len() <= MAX_INLINE {
         return Ok(Needle::new(text).cell);
@@ -23,7 +23,7 @@ pub(super) fn span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> Result<u6
 }
 
 /// Stores bytes that do not fit a cell, of any length. Returns their cell.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(super) fn bytes_span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> u64 {
     if let Some((editor, extent)) = sink.to_write() {
         return put_text(&mut editor.space, extent, text, owned);

@@ -180,7 +180,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// [`set`](Self::set) by a fresh handle.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn set_fresh(&mut self, node: NodeId, at: At<'_>, new: &New<'_>) -> Result<Option<NodeId>> {
         let block = Block::resolve(self.space.bytes(), node.home())?;
         let (tag, cell) = if block.kind() == KIND_RECORD {

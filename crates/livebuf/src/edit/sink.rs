@@ -74,7 +74,7 @@ pub(super) trait Sink {
 
     /// Writes, where this is the run that writes. The compiler makes a function of what the closure
     /// does: where that costs, ask [`to_write`](Self::to_write).
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn write(
         &mut self,
         write: impl FnOnce(&mut Editor<Self::Storage, Self::Observer>, &mut Extent),
@@ -129,7 +129,7 @@ impl<S: Storage, O: Observer> Sizer<'_, S, O> {
     }
 
     /// The bytes of the edit. Checks how deep new values nest.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn finish(self) -> Result<Sizes> {
         self.editor.check_nesting(self.height, self.under)?;
         Ok(self.sizes)

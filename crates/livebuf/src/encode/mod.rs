@@ -355,7 +355,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Puts a value on the stack.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn push(&mut self, tag: u8, cell: u64) -> Result<()> {
         match self.expected_value(tag, cell) {
             Came::Not => {}

@@ -936,7 +936,7 @@ impl Planner<'_> {
 }
 
 impl Gathered {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn add(&mut self, tags: &[u8], cells: &[u64], at: usize) {
         let (tag, cell) = (tags[at], cells[at]);
         self.summary.add(tag, cell);

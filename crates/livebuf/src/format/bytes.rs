@@ -9,13 +9,13 @@ use crate::error::{Error, ErrorKind, Result};
 /// Inlined, unlike other errors. A valid view drops the error, and the compiler then drops the
 /// code that makes it. Otherwise look-ups spill registers, which is a third of the time of
 /// finding one of a hundred tweets.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn out_of_bounds(offset: u64, length: u64) -> Error {
     Error::with_detail(ErrorKind::OutOfBounds, offset, length)
 }
 
 /// `length` bytes from `offset`.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(crate) fn slice(bytes: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
     // `offset + length` cannot wrap: both are sums of few 32-bit numbers.
     trace::read(bytes, offset, length);
@@ -29,7 +29,7 @@ pub(crate) fn slice(bytes: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
 }
 
 /// Makes sure that a range lies in the document, without touching it.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(crate) fn check(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
     if offset + length > bytes.len() as u64 {
         return Err(out_of_bounds(offset, length));
@@ -37,7 +37,7 @@ pub(crate) fn check(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
     Ok(())
 }
 
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn array<const N: usize>(bytes: &[u8], offset: u64) -> Result<[u8; N]> {
     match slice(bytes, offset, N as u64)?.try_into() {
         Ok(array) => Ok(array),
@@ -46,7 +46,7 @@ fn array<const N: usize>(bytes: &[u8], offset: u64) -> Result<[u8; N]> {
 }
 
 /// Zeroes bytes. Up to 64 take few stores that overlap: a call of `memset` costs more.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(crate) fn zero(place: &mut [u8]) {
     match place.len() {
         8..=16 => zero_ends::<8>(place),
@@ -57,7 +57,7 @@ pub(crate) fn zero(place: &mut [u8]) {
 }
 
 /// Zeroes the first and last `N` bytes.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn zero_ends<const N: usize>(place: &mut [u8]) {
     if let Some(first) = place.first_chunk_mut::<N>() {
         *first = [0; N];
@@ -69,7 +69,7 @@ fn zero_ends<const N: usize>(place: &mut [u8]) {
 
 /// Copies bytes to a place of the same length. From 8 to 32 take few stores that overlap: a call
 /// of `memcpy` costs more.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(crate) fn copy(place: &mut [u8], bytes: &[u8]) {
     match bytes.len() {
         8..=16 => copy_ends::<8>(place, bytes),
@@ -79,7 +79,7 @@ pub(crate) fn copy(place: &mut [u8], bytes: &[u8]) {
 }
 
 /// Copies the first and last `N` bytes.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn copy_ends<const N: usize>(place: &mut [u8], bytes: &[u8]) {
     if let (Some(first), Some(last)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) {
         if let Some(place) = place.first_chunk_mut() {
@@ -92,25 +92,25 @@ fn copy_ends<const N: usize>(place: &mut [u8], bytes: &[u8]) {
 }
 
 /// The byte at `offset`.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(crate) fn load_u8(bytes: &[u8], offset: u64) -> Result<u8> {
     array::<1>(bytes, offset).map(|[byte]| byte)
 }
 
 /// The 16-bit word at `offset`.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(crate) fn load_u16(bytes: &[u8], offset: u64) -> Result<u16> {
     array(bytes, offset).map(u16::from_le_bytes)
 }
 
 /// The 32-bit word at `offset`.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(crate) fn load_u32(bytes: &[u8], offset: u64) -> Result<u32> {
     array(bytes, offset).map(u32::from_le_bytes)
 }
 
 /// The 64-bit word at `offset`.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(crate) fn load_u64(bytes: &[u8], offset: u64) -> Result<u64> {
     array(bytes, offset).map(u64::from_le_bytes)
 }
@@ -133,7 +133,7 @@ pub(crate) fn text(bytes: &[u8], offset: u64) -> Result<&str> {
 ///
 /// # Safety
 /// The bytes must be UTF-8: a validator checked them, and nobody could write them since.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 #[allow(unsafe_code)]
 pub(crate) unsafe fn text_unchecked(bytes: &[u8]) -> &str {
     debug_assert!(core::str::from_utf8(bytes).is_ok());
@@ -144,7 +144,7 @@ pub(crate) unsafe fn text_unchecked(bytes: &[u8]) -> &str {
 
 /// Whether two keys are equal. Short keys are compared by a few overlapping loads, which is
 /// faster than a call of the library's comparison.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
@@ -162,7 +162,7 @@ pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// `value` rounded up to a multiple of eight.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(crate) const fn round_up(value: u64) -> u64 {
     (value + 7) & !7
 }
@@ -171,7 +171,7 @@ pub(crate) const fn round_up(value: u64) -> u64 {
 /// feature.
 #[cfg(not(feature = "trace"))]
 mod trace {
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn read(_bytes: &[u8], _offset: u64, _length: u64) {}
 }
 
@@ -212,7 +212,7 @@ pub(crate) mod trace {
         reads.into_iter().flat_map(pages).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(crate) fn read(_bytes: &[u8], offset: u64, length: u64) {
         if COUNTING.get() {
             note(offset, offset + length);
@@ -328,7 +328,7 @@ pub(crate) mod partial {
     }
 
     /// Whether all of these bytes are there. Notes them where they are not.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn is_there(bytes: &[u8]) -> bool {
         READ.load(Ordering::Relaxed) == 0 || look(bytes)
     }

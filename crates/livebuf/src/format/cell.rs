@@ -15,7 +15,7 @@ use crate::format::bytes::{equal, load_u64, slice};
 use crate::format::layout::*;
 
 /// The inline cell of a text of at most seven bytes.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) const fn inline_span(text: &[u8]) -> u64 {
     let mut cell = (0x80 | text.len() as u64) << 56;
     let mut at = 0;
@@ -27,28 +27,28 @@ pub(crate) const fn inline_span(text: &[u8]) -> u64 {
 }
 
 /// A cell for bytes that lie elsewhere.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) const fn span_at(offset: u32, length: u32, owned: bool) -> u64 {
     let flag = if owned { SPAN_OWNED } else { 0 };
     offset as u64 | ((length | flag) as u64) << 32
 }
 
 /// Length in bytes that a span cell states.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) const fn span_length(cell: u64) -> u32 {
     let word = (cell >> 32) as u32;
     if word & SPAN_INLINE != 0 { (word >> 24) & 0x7F } else { word & MAX_SPAN }
 }
 
 /// Length of the text that lies in the cell itself.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) const fn span_inline(cell: u64) -> Option<usize> {
     let length = (cell >> 56) as usize & 0x7F;
     if cell >> 63 == 1 && length <= MAX_INLINE { Some(length) } else { None }
 }
 
 /// Where an owned span's bytes lie: (offset, length). `None` for inline and shared ones.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) const fn owned_span(cell: u64) -> Option<(u32, u32)> {
     let word = (cell >> 32) as u32;
     if word & (SPAN_INLINE | SPAN_OWNED) == SPAN_OWNED {
@@ -72,7 +72,7 @@ pub(crate) const fn span_offset(cell: u64, position: u32) -> u64 {
 }
 
 /// The bytes of the span whose cell lies at `position`.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn span_bytes(bytes: &[u8], cell: u64, position: u64) -> Result<&[u8]> {
     let word = (cell >> 32) as u32;
     if word & SPAN_INLINE == 0 {
@@ -86,7 +86,7 @@ pub(crate) fn span_bytes(bytes: &[u8], cell: u64, position: u64) -> Result<&[u8]
 }
 
 /// The bytes of the span cell at `position`.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn span_at_position(bytes: &[u8], position: u64) -> Result<&[u8]> {
     span_bytes(bytes, load_u64(bytes, position)?, position)
 }
@@ -101,7 +101,7 @@ pub(crate) struct Needle<'k> {
 }
 
 impl<'k> Needle<'k> {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn new(text: &'k [u8]) -> Self {
         if text.len() <= MAX_INLINE {
             let cell = pack(text) | (0x80 | text.len() as u64) << 56;
@@ -130,7 +130,7 @@ impl<'k> Needle<'k> {
     }
 
     /// Whether the key cell at `position` holds this key.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn is_at(&self, bytes: &[u8], position: u64) -> Result<bool> {
         let cell = load_u64(bytes, position)?;
         if self.cell != 0 {
@@ -144,13 +144,13 @@ impl<'k> Needle<'k> {
 }
 
 /// First and last eight bytes of a longer key, and its length, in one word (FORMAT 4.2).
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 const fn fold(first: u64, last: u64, length: usize) -> u64 {
     first ^ last.rotate_left(29) ^ length as u64
 }
 
 /// Up to seven bytes as a little-endian number, by a few overlapping loads.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 fn pack(text: &[u8]) -> u64 {
     match *text {
         [] => 0,
@@ -171,7 +171,7 @@ fn pack(text: &[u8]) -> u64 {
 }
 
 /// The one-byte fingerprint of a key (FORMAT 4.2).
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 const fn fingerprint(mix: u64) -> u8 {
     (mix.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
 }

@@ -214,7 +214,7 @@ impl<S: Storage, O: Observer> Target for Space<S, O> {
         self.bytes()
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn write(&mut self, offset: u64, new: &[u8]) {
         self.write(offset, new);
     }
@@ -229,7 +229,7 @@ impl<S: Storage, O: Observer> Target for Space<S, O> {
         self.write_u32(offset, value);
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn write_u64(&mut self, offset: u64, value: u64) {
         self.write_u64(offset, value);
     }
@@ -552,7 +552,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
 
     /// Writes `new` at `offset`. The plan of the edit has checked the range. A range outside of
     /// the document would be a bug, and is not written.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn write(&mut self, offset: u64, new: &[u8]) {
         if !S::SEALS || O::ACTIVE {
             return self.write_told(offset, new);
@@ -608,14 +608,14 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.write_word(offset, value.to_le_bytes(), value.into());
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn write_u64(&mut self, offset: u64, value: u64) {
         self.write_word(offset, value.to_le_bytes(), value);
     }
 
     /// Writes `N` bytes that are those of `value`. Where somebody is told of it, the value goes
     /// there as a number: by reference it would have to lie in memory everywhere.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N], value: u64) {
         if S::SEALS && !O::ACTIVE {
             let rest = self.storage.unwatched().get_mut(offset as usize..);
@@ -667,7 +667,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// Zeroes a range.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn zero(&mut self, offset: u64, length: u64) {
         let start = offset as usize;
         if S::SEALS
@@ -728,7 +728,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::NoSpace`] with the missing bytes, [`ErrorKind::DocumentLimit`], [`ErrorKind::Io`].
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn ensure(&mut self, fresh: u64, tail: u64) -> Result<()> {
         let needed = self.used as u64 + fresh + tail;
         if needed <= self.capacity() && needed <= self.limits.document {
@@ -785,7 +785,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     // --- committing ---------------------------------------------------------
 
     /// Takes `size` zeroed bytes that [`ensure`](Self::ensure) promised.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn take(&mut self, size: u64) -> Extent {
         if size == 0 {
             return Extent::default();
@@ -858,7 +858,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// Makes the used bytes longer by `size` zeroed bytes.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn extend(&mut self, size: u64) {
         if size == 0 {
             return;

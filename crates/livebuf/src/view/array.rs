@@ -93,7 +93,7 @@ impl<'a, M: Mode> Array<'a, M> {
         M::out(self.element(index))
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn element(&self, index: usize) -> Result<Option<Value<'a, M>>> {
         if index >= self.len() {
             return Ok(None);
@@ -215,7 +215,7 @@ pub struct ArrayIter<'a, M> {
 impl<'a, M: Mode> Iterator for ArrayIter<'a, M> {
     type Item = M::Item<Value<'a, M>>;
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn next(&mut self) -> Option<Self::Item> {
         if self.front >= self.back {
             return None;

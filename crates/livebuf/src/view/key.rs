@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 /// An argument of look-ups in a value: a key (text or [`Key`]) or an index.
 pub trait Lookup: Copy {
     #[doc(hidden)]
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
         let (mode, bytes, raw) = (value.mode, value.document(), value.raw());
         if raw.tag != TAG_OBJECT {
@@ -39,7 +39,7 @@ pub trait Lookup: Copy {
         }
     }
     #[doc(hidden)]
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         match self.text() {
             Some(key) => object.find(&Needle::new(key)),
@@ -107,12 +107,12 @@ impl Lookup for &alloc::string::String {
 
 /// A reference stands for its target.
 impl<T: Lookup> Lookup for &T {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
         (*self).find_in_value(value)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         (*self).find_in_object(object)
     }
@@ -124,7 +124,7 @@ impl<T: Lookup> Lookup for &T {
 }
 
 impl Lookup for usize {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
         match value.array()? {
             Some(array) => array.element(self),
@@ -202,7 +202,7 @@ impl Clone for Key<'_> {
 }
 
 impl Lookup for &Key<'_> {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         object.find_remembered(self)
     }
@@ -239,7 +239,7 @@ pub(super) enum Place {
 }
 
 impl Lookup for &Bound<'_, '_> {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
         // A row of the table it was bound to: nothing else needs to be looked at.
         let (bytes, raw) = (value.document(), value.raw());
@@ -259,7 +259,7 @@ impl Lookup for &Bound<'_, '_> {
         }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         object.find_bound(self)
     }

@@ -445,7 +445,7 @@ impl<'a, M: Mode> Value<'a, M> {
         value.is_finite().then_some(value)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn span(&self, tag: u8) -> Result<Option<&'a [u8]>> {
         if self.raw.tag != tag {
             return Ok(None);
@@ -611,7 +611,7 @@ impl<'a, M: Mode> Value<'a, M> {
         M::out(self.array())
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn object(&self) -> Result<Option<Object<'a, M>>> {
         if self.raw.tag != TAG_OBJECT {
             return Ok(None);
@@ -619,7 +619,7 @@ impl<'a, M: Mode> Value<'a, M> {
         Object::of(self.mode, self.bytes, self.raw.cell).map(Some)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn array(&self) -> Result<Option<Array<'a, M>>> {
         if self.raw.tag != TAG_ARRAY {
             return Ok(None);

@@ -92,7 +92,7 @@ impl Row {
         self.columns as u32
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn field(&self, bytes: &[u8], index: u32) -> Result<Raw> {
         Elements::one(bytes, self.table.wrapping_add(table_column(index)), self.row)
     }
@@ -120,7 +120,7 @@ impl Row {
 
 impl<'a, M: Mode> Object<'a, M> {
     /// The object that a node's cell leads to.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn of(mode: M, bytes: &'a [u8], cell: u64) -> Result<Self> {
         if row_of(cell).is_some() {
             return Object::row(mode, bytes, cell);
@@ -161,7 +161,7 @@ impl<'a, M: Mode> Object<'a, M> {
         Ok(Object::new(mode, bytes, Body::Map(StoredMap { offset, entries, used, live })))
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn row(mode: M, bytes: &'a [u8], cell: u64) -> Result<Self> {
         let table = Table::load(bytes, cell as u32)?;
         let row = row_of(cell).unwrap_or(0);
@@ -269,13 +269,13 @@ impl<'a, M: Mode> Object<'a, M> {
         (raw.tag != TAG_HOLE).then(|| Value::new(self.mode, self.bytes, raw))
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn find(&self, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
         Ok(self.value(self.find_raw(needle)?))
     }
 
     /// The member with this key; a hole where there is none.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn find_raw(&self, needle: &Needle<'_>) -> Result<Raw> {
         match self.body {
             Body::Record(record) => {
@@ -324,7 +324,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// The value of a field that has its key in the shape.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn field(&self, index: u32) -> Result<Option<Value<'a, M>>> {
         Ok(match self.body {
             Body::Record(record) => self.value(record.field(self.bytes, index)?),
@@ -333,7 +333,7 @@ impl<'a, M: Mode> Object<'a, M> {
         })
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn find_remembered(&self, key: &Key<'_>) -> Result<Option<Value<'a, M>>> {
         if let Some((offset, used)) = self.shaped() {
             let shape = Shape::load(self.bytes, offset as u64)?;
@@ -432,7 +432,7 @@ impl<'a, M: Mode> Object<'a, M> {
     /// assert_eq!(pairs, [("x", Some(1)), ("y", Some(2))]);
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub fn iter(&self) -> Fields<'a, M> {
         self.fields(self.len())
     }
@@ -628,7 +628,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// The value in a slot; its tag is [`TAG_HOLE`] where there is none.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn raw_at(&self, slot: u32) -> Result<Raw> {
         match self.body {
             Body::Record(record) => record.field(self.bytes, slot),
@@ -647,7 +647,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// The key of a slot that is no hole. The shape is loaded once and kept.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn key_of(&self, slot: u32, kept: &mut Option<Shape>) -> Result<&'a [u8]> {
         let offset = match self.body {
             Body::Record(record) => record.shape(),
@@ -817,7 +817,7 @@ impl<'a, M: Mode> RowSlots<'a, M> {
 impl<'a, M: Mode> Iterator for RowSlots<'a, M> {
     type Item = M::Item<(usize, Value<'a, M>)>;
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn next(&mut self) -> Option<Self::Item> {
         while self.place < self.order.len() as u32 + self.row.columns() {
             let place = self.place;
@@ -841,7 +841,7 @@ impl<'a, M: Mode> Iterator for RowSlots<'a, M> {
 impl<'a, M: Mode> Iterator for Slots<'a, M> {
     type Item = M::Item<(usize, Value<'a, M>)>;
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn next(&mut self) -> Option<Self::Item> {
         while self.slot < self.end && self.remaining > 0 {
             let slot = self.slot;
@@ -896,7 +896,7 @@ impl<'a, M: Mode> Fields<'a, M> {
         Position { slot: self.front, remaining: self.remaining as u32 }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn advance(&mut self, backwards: bool) -> Option<M::Item<(&'a str, Value<'a, M>)>> {
         while self.front < self.back && self.remaining > 0 {
             let slot = if backwards {
@@ -927,7 +927,7 @@ impl<'a, M: Mode> Fields<'a, M> {
 impl<'a, M: Mode> Iterator for Fields<'a, M> {
     type Item = M::Item<(&'a str, Value<'a, M>)>;
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn next(&mut self) -> Option<Self::Item> {
         self.advance(false)
     }

@@ -151,7 +151,7 @@ impl ColumnPath for &Key<'_> {
     // Forced, as `Table::at` is: a column that is returned through memory is stored in pieces and
     // loaded as a whole, which processors do slowly. A tweet is found by two columns in 39 ns
     // instead of 63.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>> {
         match table.place_of(self)? {
             Some(index) => table.at(index).map(Some),
@@ -471,7 +471,7 @@ impl<'a, M: Mode> Table<'a, M> {
         Ok(found)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn at(&self, index: u32) -> Result<Column<'a, M>> {
         let column = Elements::at_inlined(self.bytes, self.block.header(index))?;
         let (first, count) = (self.first, self.count);
@@ -685,7 +685,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// The value of a row, as [`get`](Self::get) answers it, where you know that the structs around
     /// the column have a value in this row. They are not looked at again. If one of them has
     /// none, the answer is of no use: the slots below it hold 0. Constant time.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub fn get_within(&self, row: usize) -> M::Out<Value<'a, M>> {
         let raw = match row < self.len() {
             true => self.elements.element_inlined(self.bytes, row as u32),
@@ -699,7 +699,7 @@ impl<'a, M: Mode> Column<'a, M> {
         self.elements.gaps == GAPS_NONE && self.elements.column != ColumnType::Cells
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn raw(&self, index: u32) -> Result<Raw> {
         if !self.above.holds(self.bytes, self.elements.first.wrapping_add(index))? {
             return Ok(Raw::HOLE);
@@ -707,7 +707,7 @@ impl<'a, M: Mode> Column<'a, M> {
         self.elements.element_inlined(self.bytes, index)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn value(&self, row: usize) -> Result<Option<Value<'a, M>>> {
         if row >= self.len() {
             return Ok(None);

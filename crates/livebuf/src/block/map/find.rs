@@ -20,7 +20,7 @@ use crate::format::layout::*;
 
 impl Map {
     /// The number of the entry with this key.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(crate) fn find(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
         let found = self.find_by_hash(bytes, needle)?;
         if found.entry().is_some() || found.is_nothing() {
@@ -30,7 +30,7 @@ impl Map {
     }
 
     /// What the hash block says of a key. The small build leaves this to the tree.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn find_by_hash(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<ByHash> {
         if cfg!(feature = "small") || self.hash == 0 {
             return Ok(ByHash::PERHAPS);
@@ -41,7 +41,7 @@ impl Map {
 }
 
 /// The value with this key in the map at `map`; a hole where there is none.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(crate) fn find_value(bytes: &[u8], map: u32, key: &[u8]) -> Result<Raw> {
     let found = look_up(bytes, map, key);
     match found.entry() {
@@ -68,7 +68,7 @@ fn find_value_slowly(bytes: &[u8], map: u32, key: &[u8]) -> Result<Raw> {
 /// of the document are read.
 // Apart, and without errors: a look-up takes 40 instructions less so.
 #[cfg_attr(feature = "small", inline(always))]
-#[cfg_attr(not(feature = "small"), inline(never))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(never))]
 pub(crate) fn look_up(bytes: &[u8], map: u32, key: &[u8]) -> ByHash {
     first_look(bytes, map, key).unwrap_or_else(|| second_look(bytes, map, key))
 }
@@ -107,7 +107,7 @@ pub(super) struct Hit {
 }
 
 /// Finds a key in the index under `root` (0: none).
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(super) fn find_item(
     bytes: &[u8],
     entries: Entries,
@@ -186,7 +186,7 @@ fn find_slowly(
 
 /// Whether the key cell at `position` holds the needle. As [`Needle::is_at`], but
 /// keys of up to 16 bytes are compared here as two words, without a call.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 fn is_at(bytes: &[u8], position: u64, needle: &Needle<'_>) -> Result<bool> {
     let cell = load_u64(bytes, position)?;
     if needle.cell != 0 {
@@ -216,7 +216,7 @@ pub(super) struct SeekTarget<'k> {
 }
 
 impl<'k> SeekTarget<'k> {
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn at(text: &'k [u8]) -> Self {
         SeekTarget { text, beyond: false }
     }
@@ -377,7 +377,7 @@ impl Track for u32 {
 }
 
 /// Goes down from `node` to the one leaf where the target can be.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn descend<'a>(
     bytes: &'a [u8],
     entries: Entries,
@@ -422,7 +422,7 @@ struct Position {
 }
 
 /// Finds the target's place in a leaf by at least one comparison.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 fn search_leaf(
     bytes: &[u8],
     entries: Entries,
@@ -698,7 +698,7 @@ impl Range {
         self.take(bytes, true)
     }
 
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     fn take(&mut self, bytes: &[u8], back: bool) -> Option<Result<u32>> {
         let left = self.left.checked_sub(1)?;
         // An error ends the range.

@@ -28,7 +28,7 @@ const FILL: u32 = 9;
 const MOST_BUCKETS: u32 = 1 << 26;
 
 /// A key's hash (FORMAT 7.4).
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn hash(key: &[u8]) -> u64 {
     const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
     const LAST: u64 = 0xD6E8_FEB8_6659_FD93;
@@ -49,7 +49,7 @@ fn hash(key: &[u8]) -> u64 {
 }
 
 /// Both halves of a product of 128 bits, one over the other.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
@@ -64,7 +64,7 @@ pub(super) struct Hashed {
 }
 
 impl Hashed {
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn of(key: &[u8], buckets: u32) -> Hashed {
         let hash = hash(key);
         let home = (((hash >> 32) * u64::from(buckets)) >> 32) as u32;
@@ -82,14 +82,14 @@ fn bucket_at(map: &Map, bucket: u32) -> u64 {
     first_bucket(map.hash) + u64::from(bucket) * u64::from(BUCKET_SIZE)
 }
 
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn load<'a>(bytes: &'a [u8], map: &Map, bucket: u32) -> Result<&'a Bucket> {
     let at = bucket_at(map, bucket);
     let damaged = || Error::new(ErrorKind::OutOfBounds, at);
     slice(bytes, at, u64::from(BUCKET_SIZE))?.first_chunk().ok_or_else(damaged)
 }
 
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn number(bucket: &Bucket, place: usize) -> u32 {
     let (words, _) = bucket.as_chunks::<4>();
     words.get(BUCKET_NUMBERS as usize / 4 + place).map_or(0, |word| u32::from_le_bytes(*word))
@@ -97,7 +97,7 @@ fn number(bucket: &Bucket, place: usize) -> u32 {
 
 /// A bit for each place with this fingerprint: the top bit of a byte. May have more behind a
 /// right one.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn matches(bucket: &Bucket, fingerprint: u8) -> [u64; 2] {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let (words, _) = bucket.as_chunks::<8>();
@@ -111,14 +111,14 @@ fn matches(bucket: &Bucket, fingerprint: u8) -> [u64; 2] {
 
 /// A bit for each place with this fingerprint: of the first eight, and next to each that of the
 /// place eight further.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn candidates(bucket: &Bucket, fingerprint: u8) -> u64 {
     let [first, second] = matches(bucket, fingerprint);
     first >> 7 | second >> 6
 }
 
 /// The place of the lowest of these bits.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn first_place(places: u64) -> usize {
     let at = places.trailing_zeros() as usize;
     at / 8 + 8 * (at & 1)
@@ -165,7 +165,7 @@ impl ByHash {
 }
 
 /// Finds a key by its hash.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(super) fn find(
     bytes: &[u8],
     map: &Map,
@@ -195,7 +195,7 @@ pub(super) fn find(
 
 /// The first candidate in a key's home, whose key is still to be compared. `None` where the home
 /// does not decide: its mark says that keys are elsewhere, or it names no entry.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(super) fn first_candidate(bytes: &[u8], map: &Map, hashed: Hashed) -> Option<ByHash> {
     let bucket = load(bytes, map, hashed.home).ok()?;
     let places = candidates(bucket, hashed.fingerprint);

@@ -86,7 +86,7 @@ impl Entries {
     }
 
     /// The position of an entry's key cell.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(crate) fn key_at(self, number: u32) -> u64 {
         let within = match self.keys_only {
             true => 8 * u64::from(number),
@@ -102,7 +102,7 @@ impl Entries {
     }
 
     /// The value of an entry that has one, a hole or not.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(crate) fn value(self, bytes: &[u8], number: u32) -> Result<Raw> {
         let position = u64::from(self.at) + entry_key_at(number) + 8;
         let cell = load_u64(bytes, position)?;
@@ -143,7 +143,7 @@ pub(crate) struct Entry {
 
 impl Map {
     /// The map whose header lies at `map`.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(crate) fn load(bytes: &[u8], map: u64) -> Result<Map> {
         let loaded = Map::peek(bytes, map)?;
         if loaded.live > loaded.used
@@ -157,7 +157,7 @@ impl Map {
     }
 
     /// The same, its counts not checked.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     fn peek(bytes: &[u8], map: u64) -> Result<Map> {
         let header = slice(bytes, map, u64::from(MAP_SIZE))?;
         let word = |at: u32| {
@@ -184,7 +184,7 @@ impl Map {
     }
 
     /// Entry `index`, a hole or not.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(crate) fn entry(&self, bytes: &[u8], index: u32) -> Result<Entry> {
         if index >= self.used {
             return Err(Error::new(ErrorKind::BadIndex, self.at));
@@ -207,7 +207,7 @@ impl Map {
     }
 
     /// The value of entry `index`.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(crate) fn value(&self, bytes: &[u8], index: u32) -> Result<Raw> {
         if index >= self.used {
             return Err(Error::new(ErrorKind::BadIndex, self.at));
@@ -301,7 +301,7 @@ impl Map {
 }
 
 /// Text of an entry's key.
-#[cfg_attr(not(feature = "small"), inline)]
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn key_of(bytes: &[u8], entries: Entries, entry: u32) -> Result<&[u8]> {
     span_at_position(bytes, entries.key_at(entry))
 }

@@ -34,7 +34,7 @@ pub(super) struct Node<'a> {
 
 impl<'a> Node<'a> {
     /// The node at `offset`; its level, capacity and count are possible ones.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn load(bytes: &'a [u8], offset: u32) -> Result<Self> {
         const SIZE: usize = node_size(NODE_ITEMS) as usize;
         if let Ok(block) = slice(bytes, u64::from(offset), SIZE as u64)
@@ -72,7 +72,7 @@ impl<'a> Node<'a> {
     }
 
     /// The child node in `item`, one level below.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn descend(&self, bytes: &'a [u8], item: usize) -> Result<Self> {
         let offset = self.child(item);
         let child = Node::load(bytes, offset)?;
@@ -94,7 +94,7 @@ impl<'a> Node<'a> {
     }
 
     /// Entry number or node offset of an item (0 past the capacity).
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn child(&self, item: usize) -> u32 {
         self.words.get(self.capacity() + item).map_or(0, |&word| u32::from_le_bytes(word))
     }
@@ -115,7 +115,7 @@ impl<'a> Node<'a> {
     }
 
     /// Count of items whose head is less than `head`.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn below(&self, head: u32) -> usize {
         head.checked_sub(1).map_or(0, |head| self.at_most(head))
     }
@@ -148,7 +148,7 @@ pub(super) struct Full<'a>(&'a [[u8; 4]; WORDS + 2]);
 
 impl<'a> Full<'a> {
     /// The node at `offset`, if there is one of full size; not checked further.
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn load(bytes: &'a [u8], offset: u32) -> Option<Self> {
         const SIZE: u64 = node_size(NODE_ITEMS) as u64;
         let block = slice(bytes, u64::from(offset), SIZE).ok()?;
@@ -191,7 +191,7 @@ impl<'a> Full<'a> {
         heads.first_chunk().unwrap_or(&[[0; 4]; ITEMS])
     }
 
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn child(self, item: usize) -> u32 {
         self.0.get(2 + ITEMS + item).map_or(0, |&word| u32::from_le_bytes(word))
     }
@@ -203,7 +203,7 @@ impl<'a> Full<'a> {
     }
 
     /// As [`Node::below`].
-    #[cfg_attr(not(feature = "small"), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn below(self, head: u32) -> usize {
         head.checked_sub(1).map_or(0, |head| self.at_most(head))
     }
