@@ -31,6 +31,18 @@ pub enum TextLayout {
 }
 
 /// How arrays of documents become Arrow's.
+///
+/// ```
+/// use livebuf_arrow::{ExportOptions, Exporter, ImportOptions, TextLayout, from_stream};
+/// use std::sync::Arc;
+/// let document = Arc::new(livebuf_json::from_str(r#"[{"lap": 1}, {"lap": 2}, {"lap": 3}]"#)?);
+/// // Numbers as they are stored, so that they are borrowed; two rows a batch.
+/// let options = ExportOptions::new().narrow(true).text(TextLayout::Utf8View).batch_rows(2);
+/// let stream = Exporter::new(document)?.options(options).stream()?;
+/// let copy = from_stream(stream, &ImportOptions::new())?;
+/// assert_eq!(copy.valid().unwrap().root().as_array().unwrap().len(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ExportOptions {
     pub(crate) choice: Choice,

@@ -81,6 +81,16 @@ impl ImportOptions {
 /// [`ErrorKind::Unsupported`] with the column and format of a type that is not supported;
 /// [`ErrorKind::Mismatch`] for what is damaged or makes no sense, such as two columns of
 /// one name; [`ErrorKind::Document`] for limits of documents.
+///
+/// ```
+/// use livebuf_arrow::{Exporter, ImportOptions, from_batch};
+/// use std::sync::Arc;
+/// let laps = livebuf_json::from_str(r#"[{"lap": 1, "pit": null}, {"lap": 2, "pit": true}]"#)?;
+/// let batch = Exporter::new(Arc::new(laps))?.batch()?;
+/// let copy = from_batch(&batch, &ImportOptions::new().skip_nulls(true))?;
+/// assert_eq!(livebuf_json::to_string(&copy)?, r#"[{"lap":1},{"lap":2,"pit":true}]"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn from_batch(batch: &RecordBatch, options: &ImportOptions) -> Result<DocBuf> {
     let (field, values) = batch.read()?;
     let mut import = Import::begin(&field, options)?;

@@ -181,6 +181,12 @@ pub fn from_slice(text: &[u8]) -> Result<DocBuf, Error> {
 ///
 /// # Errors
 /// As [`from_slice`].
+///
+/// ```
+/// let document = livebuf_json::from_str(r#"{"lap": 55, "times": [88.4, 87.9]}"#)?;
+/// assert_eq!(document.pointer("/times/1")?.unwrap(), 87.9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn from_str(text: &str) -> Result<DocBuf, Error> {
     from_slice(text.as_bytes())
 }

@@ -150,6 +150,12 @@ pub fn to_string<'a>(value: impl AsValue<'a>) -> Result<String, Error> {
 ///
 /// # Errors
 /// As [`to_string`].
+///
+/// ```
+/// let document = livebuf::json!({"lap": 55});
+/// assert_eq!(livebuf_json::to_string_pretty(&document)?, "{\n  \"lap\": 55\n}");
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
 pub fn to_string_pretty<'a>(value: impl AsValue<'a>) -> Result<String, Error> {
     to_string_with(value, &PrintOptions::pretty())
 }
@@ -158,6 +164,14 @@ pub fn to_string_pretty<'a>(value: impl AsValue<'a>) -> Result<String, Error> {
 ///
 /// # Errors
 /// As [`to_string`].
+///
+/// ```
+/// use livebuf_json::{NonFinite, PrintOptions, to_string_with};
+/// let document = livebuf::json!({"lap": 55, "best": f64::NAN});
+/// let options = PrintOptions::new().non_finite(NonFinite::Null);
+/// assert_eq!(to_string_with(&document, &options)?, r#"{"lap":55,"best":null}"#);
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
 pub fn to_string_with<'a>(
     value: impl AsValue<'a>,
     options: &PrintOptions,
@@ -175,6 +189,11 @@ pub fn to_string_with<'a>(
 ///
 /// # Errors
 /// As [`to_string`].
+///
+/// ```
+/// assert_eq!(livebuf_json::to_vec(&livebuf::json!([1, null]))?, b"[1,null]");
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
 pub fn to_vec<'a>(value: impl AsValue<'a>) -> Result<Vec<u8>, Error> {
     to_vec_with(value, &PrintOptions::new())
 }
@@ -194,6 +213,14 @@ pub fn to_vec_with<'a>(value: impl AsValue<'a>, options: &PrintOptions) -> Resul
 ///
 /// # Errors
 /// As [`to_string`], and [`Io`](crate::ErrorKind::Io) with the writer's error.
+///
+/// ```
+/// use livebuf_json::{PrintOptions, to_writer};
+/// let mut written = Vec::new(); // or a file, or a socket
+/// to_writer(&mut written, &livebuf::json!({"lap": 55}), &PrintOptions::new())?;
+/// assert_eq!(written, br#"{"lap":55}"#);
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
 pub fn to_writer<'a>(
     mut writer: impl io::Write,
     value: impl AsValue<'a>,

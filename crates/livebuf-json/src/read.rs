@@ -21,6 +21,15 @@ use crate::error::{Error, ErrorKind};
 use crate::number::{Cursor, Number, literal_length};
 
 /// What becomes of the numbers in JSON text.
+///
+/// ```
+/// use livebuf_json::{NumberPolicy, ReadOptions, from_slice, from_slice_with, to_string};
+/// let text = b"[1.50, 1E3]";
+/// assert_eq!(to_string(&from_slice(text)?)?, "[1.5,1000.0]");
+/// let document = from_slice_with(text, &ReadOptions::new().numbers(NumberPolicy::AllText))?;
+/// assert_eq!(to_string(&document)?, "[1.50,1E3]");
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum NumberPolicy {
     /// Numbers that i64, u64 or f64 hold without loss become those; others keep their text.

@@ -15,6 +15,25 @@ use crate::layout::{FRAME_SIZE, FrameKind, crc};
 /// Rows that lie in one document: an array, whose elements are the rows.
 ///
 /// The document was validated. It can be shared, and exported to Arrow.
+///
+/// ```
+/// use livebuf_log::{Log, LogOptions, LogReader};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("laps.lblog");
+/// let mut log = LogOptions::new().group_rows(100).create(&path)?;
+/// for lap in 0..250 {
+///     log.append(&livebuf::json!({"lap": lap}))?;
+/// }
+/// log.close()?;
+/// let mut laps = 0;
+/// for group in LogReader::open(&path)?.groups(..) {
+///     let group = group?;
+///     let column = group.array().unwrap().table().unwrap().column("lap").unwrap();
+///     laps += column.i64s().flatten().count();
+/// }
+/// assert_eq!(laps, 250);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Group {
     document: Arc<DocBuf>,

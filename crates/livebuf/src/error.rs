@@ -161,6 +161,15 @@ impl ErrorKind {
 }
 
 /// What went wrong and where. 24 bytes (20 where `u64` is aligned to four), `Copy`, built on cold paths only.
+///
+/// ```
+/// use livebuf::{Doc, ErrorKind};
+/// let document = livebuf::json!({"lap": 55, "driver": "Ada Lovelace"});
+/// let bytes = document.as_bytes();
+/// let error = Doc::open(&bytes[..bytes.len() - 8]).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Truncated);
+/// assert!(error.is_damage());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,

@@ -13,6 +13,29 @@ pub enum DuplicateKeys {
 }
 
 /// Settings of an [`Encoder`](crate::Encoder).
+///
+/// ```
+/// use livebuf::{ColumnType, DuplicateKeys, EncodeOptions, Encoder, ErrorKind};
+/// // Numbers that can be borrowed as a slice of i64.
+/// let mut encoder = Encoder::with_options(EncodeOptions { min_width: 8, ..Default::default() });
+/// encoder.begin_array()?;
+/// for lap in 1..=3 {
+///     encoder.i64(lap)?;
+/// }
+/// encoder.end_array()?;
+/// let laps = encoder.finish()?;
+/// let column = laps.valid()?.root().as_array().unwrap().as_column();
+/// assert_eq!(column.column_type(), ColumnType::I64);
+///
+/// // A key that comes twice is an error.
+/// let options = EncodeOptions { duplicate_keys: DuplicateKeys::Error, ..Default::default() };
+/// let mut encoder = Encoder::with_options(options);
+/// encoder.begin_object()?;
+/// encoder.key("lap")?;
+/// encoder.i64(55)?;
+/// assert_eq!(encoder.key("lap").unwrap_err().kind(), ErrorKind::DuplicateKey);
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct EncodeOptions {
     /// Bounds of the document.

@@ -14,6 +14,22 @@ use crate::format::layout::*;
 /// The codes of a dictionary column, and the texts that they stand for: [`Column::dictionary`].
 ///
 /// Two codes may stand for equal texts, and some for texts that no row has.
+///
+/// ```
+/// use livebuf::{Codes, Encoder};
+/// let mut encoder = Encoder::new();
+/// encoder.begin_array()?;
+/// for lap in 0..100 {
+///     encoder.str(if lap % 10 == 0 { "yellow flag" } else { "green flag" })?;
+/// }
+/// encoder.end_array()?;
+/// let document = encoder.finish()?;
+/// let dictionary = document.valid()?.root().as_array().unwrap().as_column().dictionary().unwrap();
+/// assert_eq!(dictionary.texts().strs().flatten().collect::<Vec<_>>(), ["yellow flag", "green flag"]);
+/// let Codes::U8(codes) = dictionary.codes() else { panic!("two texts") };
+/// assert_eq!(codes[..3], [0, 1, 1]);
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Dictionary<'a, M> {
     texts: Column<'a, M>,
