@@ -496,6 +496,21 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             }),
         ),
         (
+            "array_with_gaps",
+            edit(
+                r#"{"pushed":[1,2],"set":[1.5,2.5],"text":["a longer text"],"first":[]}"#,
+                &|doc| {
+                    for pointer in ["/pushed/-", "/set/0", "/text/-", "/first/-"] {
+                        doc.set_pointer(pointer, ()).unwrap();
+                    }
+                    doc.set_pointer("/pushed/-", 3).unwrap();
+                    doc.set_pointer("/first/-", 1).unwrap();
+                    let items = [New::Int(1), New::Null, New::Float(2.5)];
+                    doc.set_pointer("/items", New::Items(&items)).unwrap();
+                },
+            ),
+        ),
+        (
             "empty_array_grown",
             edit("{\"list\":[],\"after\":1}", &|doc| {
                 for value in 1..4 {

@@ -173,7 +173,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<Option<(u8, u64)>> {
         let Container::Array(elements) = array else { return Ok(None) };
         let (tag, cell) = new.probe();
-        let plain = Rules::of(elements, 0) == Rules::Array;
+        let plain = Rules::of(Elements { gaps: GAPS_NONE, ..elements }, 0) == Rules::Array
+            && (elements.gaps == GAPS_NONE || self.space.trusted);
         let room = index == elements.count && 0 < index && index < elements.capacity;
         if !plain || !room || elements.column.fit(tag, cell).is_none() {
             return Ok(None);

@@ -366,7 +366,7 @@ fn open_column<K: Sink>(
     if texts > 0 {
         reserve_texts(sink, column, texts)?;
     }
-    let room = rules.room(column, layout, needed as u32, place.end(sink));
+    let room = rules.with(layout).room(column, layout, needed as u32, place.end(sink));
     let old = column;
     let column = relayout(sink, place, column, layout, room)?;
     sink.write(|editor, _| {
@@ -550,7 +550,7 @@ pub(super) fn replace<K: Sink>(
     let column = match layout == Layout::of(column) {
         true => column,
         false => {
-            let room = rules.room(column, layout, column.count, sink.end());
+            let room = rules.with(layout).room(column, layout, column.count, sink.end());
             relayout(sink, place, column, layout, room)?
         }
     };

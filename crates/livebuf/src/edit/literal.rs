@@ -6,8 +6,9 @@ use super::feed::Put;
 use super::handles::NodeId;
 use super::new::New;
 use super::parts::{add_entry, bytes_span, key, new_map, new_shape, put_text, span};
+use super::rules::Layout;
 use super::sink::{Sink, writer};
-use crate::block::column::Elements;
+use crate::block::column::{Elements, Gap};
 use crate::block::column_type::{ColumnType, Numbers};
 use crate::block::record::{Raw, Record};
 use crate::block::shape::{self, Shape};
@@ -92,7 +93,8 @@ fn rest<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
         New::Array { capacity } => {
             sink.editor().check_elements(capacity as u64)?;
             sink.nests(above.saturating_add(1));
-            Ok((TAG_ARRAY, array(sink, ColumnType::I64, 0, capacity).offset as u64))
+            let layout = Layout { column: ColumnType::I64, gaps: GAPS_NONE };
+            Ok((TAG_ARRAY, array(sink, layout, 0, capacity).offset as u64))
         }
         New::Fields(given) => fields(sink, given, above.saturating_add(1)),
         New::Items(given) => items(sink, given, above.saturating_add(1)),
@@ -115,10 +117,11 @@ fn rest<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
 }
 
 /// Makes an array.
-fn array<K: Sink>(sink: &mut K, column: ColumnType, count: u32, capacity: u32) -> Elements {
+fn array<K: Sink>(sink: &mut K, layout: Layout, count: u32, capacity: u32) -> Elements {
     let home = sink.carve(ARRAY_SIZE as u64);
-    let data = if capacity == 0 { 0 } else { sink.carve(column.data_size(capacity)) };
-    let elements = Elements::new(home, column, count, capacity, data);
+    let data = if capacity == 0 { 0 } else { sink.carve(layout.size(capacity)) };
+    let Layout { column, gaps } = layout;
+    let elements = Elements { gaps, ..Elements::new(home, column, count, capacity, data) };
     sink.write(|editor, _| elements.write_header(&mut editor.space));
     elements
 }
@@ -289,7 +292,8 @@ fn items<K: Sink>(sink: &mut K, items: &[New<'_>], depth: u16) -> Result<(u8, u6
     sink.nests(depth);
     sink.editor().check_elements(items.len() as u64)?;
     let count = items.len() as u32;
-    let elements = array(sink, items_column(items), count, count);
+    let layout = items_layout(sink.editor().is_trusted(), items);
+    let elements = array(sink, layout, count, count);
     for (index, new) in (0..).zip(items) {
         if elements.column == ColumnType::Uuid && !matches!(new, New::Detached(_)) {
             Put::new(*new).store_uuid(sink, elements, index)?;
@@ -301,17 +305,28 @@ fn items<K: Sink>(sink: &mut K, items: &[New<'_>], depth: u16) -> Result<(u8, u6
     Ok((TAG_ARRAY, elements.offset as u64))
 }
 
-/// The first element's column where all fit it, a column of numbers for integers and floats,
-/// else cells.
-fn items_column(items: &[New<'_>]) -> ColumnType {
-    let Some(first) = items.first() else { return ColumnType::Cells };
-    let column = ColumnType::for_first(first.probe().0);
+/// The first element's column where all fit it, a column of numbers for integers and floats, else
+/// cells. Null among the others makes gaps, where arrays with gaps are edited: in a document that
+/// was validated.
+fn items_layout(is_trusted: bool, items: &[New<'_>]) -> Layout {
+    let cells = Layout { column: ColumnType::Cells, gaps: GAPS_NONE };
+    let Some(first) = items.first() else { return cells };
+    let mut layout = Layout { column: ColumnType::for_first(first.probe().0), ..cells };
+    let column = layout.column;
+    let has_gaps = is_trusted && column != ColumnType::Uuid;
+    let mut is_gap = |tag| {
+        let is_gap = has_gaps && tag == TAG_NULL;
+        if is_gap {
+            layout.take_gap(Gap::Null);
+        }
+        is_gap
+    };
     let fits = |new: &New<'_>| {
         let (tag, cell) = new.probe();
-        column.fit(tag, cell).is_some()
+        column.fit(tag, cell).is_some() || is_gap(tag)
     };
     if items.iter().all(fits) {
-        return column;
+        return layout;
     }
     let mut numbers = Numbers::default();
     let is_number = |new: &New<'_>| {
@@ -320,10 +335,13 @@ fn items_column(items: &[New<'_>]) -> ColumnType {
         if number {
             numbers.add(tag, cell);
         }
-        number
+        number || is_gap(tag)
     };
     let all = items.iter().all(is_number);
-    numbers.column(8).filter(|_| all).unwrap_or(ColumnType::Cells)
+    match numbers.column(8).filter(|_| all) {
+        Some(column) => Layout { column, ..layout },
+        None => cells,
+    }
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {

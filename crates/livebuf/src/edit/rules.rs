@@ -94,6 +94,11 @@ impl Rules {
         if simple && column.gaps == GAPS_NONE && within == 0 { Rules::Array } else { Rules::Column }
     }
 
+    /// By which rules there is room for this layout: an array that gets gaps is a column.
+    pub(super) fn with(self, layout: Layout) -> Rules {
+        if layout.gaps == GAPS_NONE { self } else { Rules::Column }
+    }
+
     /// Room for `needed` slots. `end`: where the document ends.
     pub(super) fn room(self, column: Elements, layout: Layout, needed: u32, end: u64) -> Room {
         if self == Rules::Column {
@@ -373,7 +378,7 @@ fn numbers_layout<K: Sink>(
         match put.incoming() {
             Incoming::Blank => {}
             Incoming::Gap(gap) => {
-                fits &= rules == Rules::Column;
+                fits &= rules == Rules::Column || column.count > u32::from(replaced.is_some());
                 layout.take_gap(gap);
             }
             Incoming::Value(tag, cell) => {
@@ -402,6 +407,18 @@ fn numbers_layout<K: Sink>(
     Ok(numbers.column(min_width).map(|kind| Layout { column: kind, ..layout }))
 }
 
+/// Whether null gives an array of other values gaps. It becomes cells in a document that was not
+/// validated, where arrays with gaps are not edited.
+#[cold]
+fn gets_gaps<K: Sink>(sink: &mut K, column: Elements) -> bool {
+    // While bytes are counted, an array that the same edit makes is not there yet. It counts as
+    // cells, and as what rounding the capacity up may add to the slots.
+    if column.offset == 0 {
+        sink.set_aside(64);
+    }
+    column.offset > 0 && sink.editor().is_trusted()
+}
+
 /// The same where integers and floats together are cells.
 #[inline]
 fn layout_by_kind<K: Sink>(
@@ -414,9 +431,11 @@ fn layout_by_kind<K: Sink>(
     let mut layout = Layout::of(column);
     if rules == Rules::Array {
         let first = column.count <= u32::from(replaces);
-        feed.each(sink, |_, put| {
+        feed.each(sink, |sink, put| {
             let (tag, cell) = put.probe();
-            if column.count == 0 || column.column.fit(tag, cell).is_none() {
+            if tag == TAG_NULL && !first && gets_gaps(sink, column) {
+                layout.take_gap(Gap::Null);
+            } else if column.count == 0 || column.column.fit(tag, cell).is_none() {
                 layout.take(tag, cell, first);
             }
             Ok(())

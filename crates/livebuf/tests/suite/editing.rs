@@ -187,6 +187,70 @@ fn a_column_of_numbers_without_integers_takes_floats() {
 }
 
 /// Texts that repeat, as the encoder stores them.
+/// Null in an array of values of one type leaves it a column of that type: pushed, inserted, set and
+/// among the elements of a new array.
+#[test]
+fn null_gives_arrays_gaps() {
+    let at = |doc: &DocBuf, pointer: &str| {
+        let value = doc.valid().unwrap().pointer(pointer).unwrap();
+        let column = value.as_array().unwrap().as_column();
+        (column.column_type(), column.is_complete(), format!("{:?}", Pretty(value.checked())))
+    };
+    let mut doc = json!({"ints": [1], "floats": [], "texts": ["a"], "flags": [true], "first": []});
+    let root = doc.root_id().unwrap();
+    for n in 0..100 {
+        let is_null = n % 7 == 3;
+        doc.set_pointer("/ints/-", (!is_null).then_some(n)).unwrap();
+        doc.set_pointer("/floats/-", (!is_null).then_some(n as f64 / 4.0)).unwrap();
+        let text = format!("text {n}");
+        doc.set_pointer("/texts/-", (!is_null).then_some(text.as_str())).unwrap();
+        doc.set_pointer("/flags/-", (!is_null).then_some(n % 2 == 0)).unwrap();
+    }
+    for (pointer, kind) in [
+        ("/ints", ColumnType::I8),
+        ("/floats", ColumnType::F64),
+        ("/texts", ColumnType::String),
+        ("/flags", ColumnType::Bool),
+    ] {
+        let (found, complete, _) = at(&doc, pointer);
+        assert_eq!((found, complete), (kind, false), "{pointer}");
+    }
+    let column = doc.valid().unwrap().pointer("/ints").unwrap().as_array().unwrap().as_column();
+    assert_eq!(
+        column.i64s().flatten().sum::<i64>(),
+        1 + (0..100).filter(|n| n % 7 != 3).sum::<i64>()
+    );
+    doc.set_pointer("/ints/4", 3).unwrap();
+    doc.set_pointer("/ints/5", ()).unwrap();
+    doc.set_pointer("/ints/6", 0.5).unwrap();
+    let ints = doc.pointer("/ints").unwrap().unwrap().as_array().unwrap().unwrap();
+    let head: Vec<_> = ints.iter().take(8).map(|value| format!("{:?}", value.unwrap())).collect();
+    assert_eq!(head, ["1", "0", "1", "2", "3", "null", "0.5", "6"]);
+    doc.validate().unwrap();
+
+    // The first one says what an array holds.
+    doc.set_pointer("/first/-", ()).unwrap();
+    doc.set_pointer("/first/-", 1).unwrap();
+    assert_eq!(at(&doc, "/first").0, ColumnType::Cells);
+    doc.set(root, "only", New::Items(&[New::Int(1)])).unwrap();
+    doc.set_pointer("/only/0", ()).unwrap();
+    assert_eq!(at(&doc, "/only").0, ColumnType::Cells);
+
+    doc.set(root, "new", New::Items(&[New::Int(1), New::Null, New::Float(0.5)])).unwrap();
+    assert_eq!(at(&doc, "/new"), (ColumnType::NumbersF64, false, "[1, null, 0.5]".into()));
+    doc.set(root, "mixed", New::Items(&[New::Int(1), New::Null, New::Str("a")])).unwrap();
+    assert_eq!(at(&doc, "/mixed"), (ColumnType::Cells, false, "[1, null, \"a\"]".into()));
+
+    // Where gaps could not be edited, there are none.
+    let sound = json!({"ints": [1, 2]});
+    let mut doc =
+        Editor::open_unvalidated(VecStorage::from_slice(sound.as_bytes()).unwrap()).unwrap();
+    doc.set_pointer("/ints/-", ()).unwrap();
+    doc.set_pointer("/ints/-", 3).unwrap();
+    doc.validate().unwrap();
+    assert_eq!(at(&doc, "/ints"), (ColumnType::Cells, false, "[1, 2, null, 3]".into()));
+}
+
 fn dictionary(count: usize, texts: &[&str]) -> DocBuf {
     let items: Vec<New<'_>> = (0..count).map(|at| texts[at % texts.len()].into()).collect();
     let mut doc = json!(null);
