@@ -165,8 +165,8 @@ test-size:
 test-features:
 	$(CARGO) test -p livebuf-json --features serde_json/arbitrary_precision
 
-# All oracles on new inputs. Says how many, and by which seeds they are made again. Then one
-# writer and three readers of shared memory for a minute.
+# All oracles on new inputs. Says how many, and by which seeds they are made again. Then logs with a
+# fault at every step, and one writer and three readers of shared memory for a minute.
 test-long:
 	$(CARGO) run --quiet -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS) $(ARGS)
 	LIVEBUF_LONG=1 $(MAKE) --no-print-directory test-files ONLY="files:: hostile::every_byte"
