@@ -243,6 +243,8 @@ static_program() {
 }
 # Installed, found and used as others will, from the libraries at hand.
 package() {
+  # Programs must find the installed library by what they were built with.
+  unset LD_LIBRARY_PATH
   make --no-print-directory -s install BUILT="$built" BUILD_DIR="$work/build" PREFIX="$work/prefix" || return 1
   if has pkg-config; then
     export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
