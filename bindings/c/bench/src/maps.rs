@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::ffi::{c_char, c_int};
 use std::hint::black_box;
+use std::iter;
 use std::mem::MaybeUninit;
 
 use anyhow::{Result, ensure};
@@ -158,11 +159,12 @@ fn map(count: usize) -> Result<()> {
     };
     let [build, hit, miss, overwrite] = tasks;
     let turns = (IN_TURNS / count).max(1);
-    let sets: Vec<_> = (0..turns as u64).map(|seed| keys(count, seed).0).collect();
-    let mut turn = sets.iter().cycle();
+    let others: Vec<_> = (1..turns as u64).map(|seed| keys(count, seed).0).collect();
+    let sets = iter::once(&present).chain(&others).cycle();
+    let mut turn = sets.clone();
     let mut next = || turn.next().unwrap_or(&present);
     #[cfg(lite3)]
-    let mut their_turn = sets.iter().cycle();
+    let mut their_turn = sets.clone();
     #[cfg(lite3)]
     let mut next_of_theirs = || their_turn.next().unwrap_or(&present).as_ptr().cast();
     // SAFETY: as above.
