@@ -6,7 +6,7 @@ use super::column::{Place, Step};
 use super::editor::{Container, Editor};
 use super::handles::NodeId;
 use super::new::New;
-use super::rules::{Rules, growth_at_end};
+use super::rules::{growth_at_end, has_plain_slots};
 use crate::block::column::Elements;
 use crate::block::column_type::ColumnType;
 use crate::block::list::elements_of;
@@ -173,8 +173,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<Option<(u8, u64)>> {
         let Container::Array(elements) = array else { return Ok(None) };
         let (tag, cell) = new.probe();
-        let plain = Rules::of(Elements { gaps: GAPS_NONE, ..elements }, 0) == Rules::Array
-            && (elements.gaps == GAPS_NONE || self.space.trusted);
+        let has_no_gaps = elements.gaps == GAPS_NONE;
+        let plain = has_plain_slots(elements) && (has_no_gaps || self.space.trusted);
         let room = index == elements.count && 0 < index && index < elements.capacity;
         if !plain || !room || elements.column.fit(tag, cell).is_none() {
             return Ok(None);

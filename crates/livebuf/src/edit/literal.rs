@@ -295,11 +295,11 @@ fn items<K: Sink>(sink: &mut K, items: &[New<'_>], depth: u16) -> Result<(u8, u6
     let layout = items_layout(sink.editor().is_trusted(), items);
     let elements = array(sink, layout, count, count);
     for (index, new) in (0..).zip(items) {
-        if elements.column == ColumnType::Uuid && !matches!(new, New::Detached(_)) {
-            Put::new(*new).store_uuid(sink, elements, index)?;
-            continue;
-        }
-        let value = part(sink, new, depth)?;
+        let is_uuid = elements.column == ColumnType::Uuid && new.probe().0 == TAG_UUID;
+        let value = match is_uuid && !matches!(new, New::Detached(_)) {
+            true => Put::new(*new).store_uuid(sink, elements, index)?,
+            false => part(sink, new, depth)?,
+        };
         sink.write(|editor, _| elements.put(&mut editor.space, index, value));
     }
     Ok((TAG_ARRAY, elements.offset as u64))
@@ -313,9 +313,8 @@ fn items_layout(is_trusted: bool, items: &[New<'_>]) -> Layout {
     let Some(first) = items.first() else { return cells };
     let mut layout = Layout { column: ColumnType::for_first(first.probe().0), ..cells };
     let column = layout.column;
-    let has_gaps = is_trusted && column != ColumnType::Uuid;
     let mut is_gap = |tag| {
-        let is_gap = has_gaps && tag == TAG_NULL;
+        let is_gap = is_trusted && tag == TAG_NULL;
         if is_gap {
             layout.take_gap(Gap::Null);
         }

@@ -62,6 +62,13 @@ fn capacity_in(column: ColumnType, size: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
+/// Whether a column has nothing but its slots, and gaps.
+pub(super) fn has_plain_slots(column: Elements) -> bool {
+    let kind = column.column;
+    let simple = !kind.is_nested() && !kind.is_marked() && !kind.has_entries() && !kind.lends();
+    simple && !column.tensor
+}
+
 /// Elements to make room for behind an array that ends the document: little,
 /// so that slack stays below a hundredth of the data.
 pub(super) fn growth_at_end(count: u32) -> u32 {
@@ -88,10 +95,8 @@ pub(super) fn with_room(column: Elements, additional: u32) -> u32 {
 impl Rules {
     /// Of a column, and what it is in.
     pub(super) fn of(column: Elements, within: u32) -> Rules {
-        let kind = column.column;
-        let simple = !kind.is_nested() && !kind.is_marked() && !kind.has_entries() && !kind.lends();
-        let simple = simple && !column.tensor;
-        if simple && column.gaps == GAPS_NONE && within == 0 { Rules::Array } else { Rules::Column }
+        let simple = has_plain_slots(column) && column.gaps == GAPS_NONE && within == 0;
+        if simple { Rules::Array } else { Rules::Column }
     }
 
     /// By which rules there is room for this layout: an array that gets gaps is a column.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use livebuf::{ColumnType, DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, VecStorage, json};
+use livebuf::{
+    ColumnType, DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, Uuid, VecStorage, json,
+};
 
 fn text<S: Storage>(doc: &Editor<S>) -> String {
     doc.doc().validate().unwrap();
@@ -240,6 +242,15 @@ fn null_gives_arrays_gaps() {
     assert_eq!(at(&doc, "/new"), (ColumnType::NumbersF64, false, "[1, null, 0.5]".into()));
     doc.set(root, "mixed", New::Items(&[New::Int(1), New::Null, New::Str("a")])).unwrap();
     assert_eq!(at(&doc, "/mixed"), (ColumnType::Cells, false, "[1, null, \"a\"]".into()));
+
+    let (id, other) = (Uuid::from_bytes([7; 16]), Uuid::from_bytes([8; 16]));
+    doc.set(root, "ids", New::Items(&[id.into(), New::Null])).unwrap();
+    doc.set_pointer("/ids/-", other).unwrap();
+    let (kind, complete, _) = at(&doc, "/ids");
+    assert_eq!((kind, complete), (ColumnType::Uuid, false));
+    let ids = doc.valid().unwrap().pointer("/ids").unwrap().as_array().unwrap();
+    let found: Vec<_> = ids.iter().map(|value| value.as_uuid()).collect();
+    assert_eq!(found, [Some(id), None, Some(other)]);
 
     // Where gaps could not be edited, there are none.
     let sound = json!({"ints": [1, 2]});
