@@ -159,78 +159,62 @@ impl<'t> Cursor<'t> {
         self.passed = 0;
     }
 
-    /// The next number, which is a string or number further; past it.
+    /// The literal of the next number, which is a string or number further; past it.
     /// `None` where the text is not what it was said to be.
-    pub(crate) fn literal(&mut self) -> Option<Literal<'t>> {
+    pub(crate) fn literal(&mut self) -> Option<&'t [u8]> {
         let bytes = self.text.as_bytes();
+        let begins = |&byte: &u8| matches!(byte, b'"' | b'-' | b'0'..=b'9');
         loop {
-            let token =
-                |&byte: &u8| byte == b'"' || CLASSES[usize::from(byte)] & (DIGIT | SIGN) != 0;
-            let start = self.offset + bytes.get(self.offset..)?.iter().position(token)?;
-            let mut end = start;
-            let mut classes = 0;
-            if bytes[start] == b'"' {
-                end += string_length(&bytes[start..])?;
-            } else {
-                while let Some(&byte) = bytes.get(end) {
-                    let class = CLASSES[usize::from(byte)];
-                    if class == 0 {
-                        break;
-                    }
-                    classes |= class;
-                    end += 1;
-                }
-            }
-            self.offset = end;
+            let start = self.offset + bytes.get(self.offset..)?.iter().position(begins)?;
+            let is_string = bytes[start] == b'"';
+            let length = match is_string {
+                true => string_length(&bytes[start..])?,
+                false => number_length(&bytes[start..]),
+            };
+            self.offset = start + length;
             if self.passed == 0 {
-                let text = self.text.get(start..end)?;
-                return (classes != 0).then_some(Literal { text, classes });
+                return if is_string { None } else { bytes.get(start..self.offset) };
             }
             self.passed -= 1;
         }
     }
 }
 
-/// A number's literal and the classes of bytes in it.
-#[derive(Clone, Copy)]
-pub(crate) struct Literal<'t> {
-    pub(crate) text: &'t str,
-    classes: u8,
+/// Whether the f64 of a literal stands for it, unless that is zero or infinite. For literals that
+/// no i64 or u64 holds; may say no where [`Number::of`] says yes.
+#[inline]
+pub(crate) fn is_short_float(literal: &[u8]) -> bool {
+    // Integers beyond those have 20 characters at least. So here is a point or an exponent.
+    let most = MAX_DIGITS + 1 + usize::from(literal.first() == Some(&b'-'));
+    literal.len() <= most
 }
 
-impl Literal<'_> {
-    /// Whether its f64 stands for it unless that is zero or infinite; may say no for
-    /// literals of which [`Number::of`] says yes.
-    #[inline]
-    pub(crate) fn is_short_float(&self) -> bool {
-        let point = usize::from(self.classes & POINT != 0);
-        let exponent = usize::from(self.classes & EXPONENT != 0);
-        let sign = usize::from(self.text.starts_with('-'));
-        // An exponent takes two characters at least.
-        point + exponent > 0 && self.text.len() - point - 2 * exponent - sign <= MAX_DIGITS
+/// The length of the number that `text` begins with, in valid JSON: up to white space, a comma or
+/// a bracket.
+fn number_length(text: &[u8]) -> usize {
+    let (words, rest) = text.as_chunks::<8>();
+    for (word, at) in words.iter().zip((0..).step_by(8)) {
+        let ends = ends(u64::from_le_bytes(*word));
+        if ends != 0 {
+            return at + ends.trailing_zeros() as usize / 8;
+        }
     }
+    let end = |&byte: &u8| byte <= b' ' || matches!(byte, b',' | b']' | b'}');
+    8 * words.len() + rest.iter().position(end).unwrap_or(rest.len())
 }
 
-const DIGIT: u8 = 1;
-const POINT: u8 = 2;
-const EXPONENT: u8 = 4;
-const SIGN: u8 = 8;
-
-/// What the bytes of numbers are; 0 for all others.
-static CLASSES: [u8; 256] = {
-    let mut classes = [0; 256];
-    let mut digit = b'0';
-    while digit <= b'9' {
-        classes[digit as usize] = DIGIT;
-        digit += 1;
-    }
-    classes[b'.' as usize] = POINT;
-    classes[b'e' as usize] = EXPONENT;
-    classes[b'E' as usize] = EXPONENT;
-    classes[b'-' as usize] = SIGN;
-    classes[b'+' as usize] = SIGN;
-    classes
-};
+/// The first byte of a word that ends a number has its high bit set, and those before have not. By
+/// "Determine if a word has a byte less than n" and "equal to n" of Anderson's Bit Twiddling Hacks.
+#[inline]
+fn ends(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    let (commas, brackets) =
+        (word ^ (ONES * b',' as u64), (word | ONES * 0x20) ^ (ONES * b'}' as u64));
+    let spaces = word.wrapping_sub(ONES * (b' ' + 1) as u64) & !word;
+    let commas = commas.wrapping_sub(ONES) & !commas;
+    let brackets = brackets.wrapping_sub(ONES) & !brackets;
+    (spaces | commas | brackets) & (ONES << 7)
+}
 
 /// The length of the string literal that `text` begins with, quotes included.
 fn string_length(text: &[u8]) -> Option<usize> {
@@ -297,10 +281,36 @@ mod tests {
     }
 
     #[test]
+    fn numbers_end_at_space_commas_and_brackets() {
+        for length in 1..40 {
+            let number = &"-1234567890.1234567890e+12345678901234567"[..length];
+            assert_eq!(number_length(number.as_bytes()), length);
+            for end in [" ", "\t", "\n", "\r", ",", "]", "}"] {
+                for behind in ["", "1", "}, \"é\": 12, [", "\u{10FFFF}\u{10FFFF}\u{10FFFF}"] {
+                    let text = [number, end, behind].concat();
+                    assert_eq!(number_length(text.as_bytes()), length, "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn floats_of_17_digits_are_short() {
+        for literal in ["-65.613616999999977", "1e-300", "-1.2345678901234567", "0.5"] {
+            assert!(
+                is_short_float(literal.as_bytes()) && matches!(Number::of(literal), Number::F64(_))
+            );
+        }
+        for literal in ["-65.6136169999999777", "18446744073709551616", "-9223372036854775809"] {
+            assert!(!is_short_float(literal.as_bytes()), "{literal}");
+        }
+    }
+
+    #[test]
     fn the_cursor_finds_literals() {
         let text = r#"{"a\"1": [1, "two\\", -2.5e-7], "b" : 3.0, "5": [[], 6e1]}"#;
         fn next<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
-            cursor.literal().map(|literal| literal.text)
+            cursor.literal().map(|literal| std::str::from_utf8(literal).unwrap())
         }
         let mut cursor = Cursor::new(text);
         for _ in ["a\"1", "1", "two"] {

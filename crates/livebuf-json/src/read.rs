@@ -18,7 +18,7 @@ use livebuf::{Encoder, Extended};
 use serde_core::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::error::{Error, ErrorKind};
-use crate::number::{Cursor, Number, literal_length};
+use crate::number::{Cursor, Number, is_short_float, literal_length};
 
 /// What becomes of the numbers in JSON text.
 ///
@@ -107,10 +107,10 @@ impl Events<'_, '_> {
     #[inline]
     fn number(&mut self, value: f64) -> Option<()> {
         let literal = self.cursor.literal()?;
-        if value != 0.0 && literal.is_short_float() {
+        if value != 0.0 && is_short_float(literal) {
             return self.encoder.f64(value).ok();
         }
-        match Number::of(literal.text) {
+        match Number::of(std::str::from_utf8(literal).ok()?) {
             Number::F64(value) => self.encoder.f64(value).ok(),
             Number::Text(literal) => self.encoder.number_text(literal).ok(),
             Number::I64(_) | Number::U64(_) => None,
