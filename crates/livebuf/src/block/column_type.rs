@@ -514,6 +514,11 @@ fn single(bits: u64) -> Option<u64> {
     ((single as f64).to_bits() == bits).then_some(single.to_bits() as u64)
 }
 
+/// Whether binary32 holds a double exactly.
+pub(crate) fn is_single(bits: u64) -> bool {
+    single(bits).is_some()
+}
+
 /// Whether a value is an integer by the rule of columns of numbers (FORMAT 6.1).
 #[inline]
 pub(super) fn is_whole(value: f64, bound: f64) -> bool {
@@ -552,7 +557,7 @@ impl Numbers {
             }
             TAG_UINT => self.large = true,
             _ => {
-                self.single = self.single && single(cell).is_some();
+                self.single = self.single && is_single(cell);
                 let value = f64::from_bits(cell);
                 if value.abs() < self.whole && is_whole(value, WHOLE_F64) {
                     self.whole = value.abs();

@@ -97,7 +97,7 @@ impl<S: Storage> Encoder<S> {
         }
         self.shred()?;
         let shred = core::mem::take(&mut self.shred);
-        let plan = shred.plan(&self.planner());
+        let plan = shred.plan(&mut self.planner());
         self.shred = shred;
         if plan.is_none() {
             self.put_together()?;
@@ -134,6 +134,7 @@ impl<S: Storage> Encoder<S> {
             lists: &self.keys.lists,
             keys: &self.keys.keys,
             texts: &mut self.texts,
+            codes: &mut self.codes,
             tensors: &self.tensors,
             min_width: self.options.min_width,
             tables: self.options.tables,
@@ -556,15 +557,17 @@ impl LeafMut<'_> {
                 }
             }
             Slot::Float if self.column.width() == 4 => {
-                put_slots(slots, first, values, |cell| (f64::from_bits(cell) as f32).to_le_bytes());
+                put_slots(slots, first, values, |_, cell| {
+                    (f64::from_bits(cell) as f32).to_le_bytes()
+                });
             }
             // Null's cell is 0.
             Slot::Integer | Slot::Float | Slot::Home | Slot::Extended => {
                 match self.column.width() {
-                    1 => put_slots(slots, first, values, |cell| [cell as u8]),
-                    2 => put_slots(slots, first, values, |cell| (cell as u16).to_le_bytes()),
-                    4 => put_slots(slots, first, values, |cell| (cell as u32).to_le_bytes()),
-                    _ => put_slots(slots, first, values, u64::to_le_bytes),
+                    1 => put_slots(slots, first, values, |_, cell| [cell as u8]),
+                    2 => put_slots(slots, first, values, |_, cell| (cell as u16).to_le_bytes()),
+                    4 => put_slots(slots, first, values, |_, cell| (cell as u32).to_le_bytes()),
+                    _ => put_slots(slots, first, values, |_, cell| cell.to_le_bytes()),
                 }
             }
             Slot::Bytes => {
@@ -610,15 +613,23 @@ fn put_numbers(
     column: ColumnType,
     count: u32,
     first: usize,
-    values: impl Iterator<Item = (u8, u64)>,
+    values: impl Iterator<Item = (u8, u64)> + Clone,
 ) {
-    let width = column.width() as usize;
-    let (slots, marks) = place.split_at_mut(round_up((count as usize * width) as u64) as usize);
-    for (index, (tag, cell)) in (first..).zip(values) {
-        let bits = column.fit(tag, cell).unwrap_or(0).to_le_bytes();
-        slots[width * index..][..width].copy_from_slice(&bits[..width]);
-        if let Some(byte) = marks.get_mut(index / 8) {
-            *byte |= (column.is_mark(tag, cell) as u8) << (index % 8);
+    let (slots, marks) = place.split_at_mut(round_up(u64::from(count) * column.width()) as usize);
+    // The column was chosen by these values, so it holds each of them.
+    let number = |tag: u8, cell: u64| match tag {
+        TAG_INT => cell as i64 as f64,
+        _ => f64::from_bits(cell),
+    };
+    match column.width() {
+        4 => put_slots(slots, first, values.clone(), |tag, cell| {
+            (number(tag, cell) as f32).to_le_bytes()
+        }),
+        _ => put_slots(slots, first, values.clone(), |tag, cell| number(tag, cell).to_le_bytes()),
+    }
+    if !marks.is_empty() {
+        for (index, (tag, cell)) in (first..).zip(values) {
+            marks[index / 8] |= (column.is_mark(tag, cell) as u8) << (index % 8);
         }
     }
 }
@@ -629,9 +640,9 @@ fn put_slots<const WIDTH: usize>(
     place: &mut [u8],
     first: usize,
     values: impl Iterator<Item = (u8, u64)>,
-    slot: impl Fn(u64) -> [u8; WIDTH],
+    slot: impl Fn(u8, u64) -> [u8; WIDTH],
 ) {
-    for (to, (_, cell)) in place[WIDTH * first..].chunks_exact_mut(WIDTH).zip(values) {
-        to.copy_from_slice(&slot(cell));
+    for (to, (tag, cell)) in place[WIDTH * first..].chunks_exact_mut(WIDTH).zip(values) {
+        to.copy_from_slice(&slot(tag, cell));
     }
 }

@@ -1,5 +1,6 @@
 //! The encoder: its state, and the steps that all parts of it share.
 
+use super::hash_index::HashIndex;
 use super::keys::Keys;
 use super::options::EncodeOptions;
 use super::output::Output;
@@ -25,6 +26,7 @@ use alloc::vec::Vec;
 /// - the text of the outermost open array, or map of similar objects;
 /// - 9 for each value of the open containers, and 4 for each whose place is listed while columns
 ///   are planned;
+/// - 9 for each slot of one column of texts, while its dictionary is planned;
 /// - 2 for each slot of a dictionary, and about 60 for each of its texts;
 /// - about 60 for each key of a distinct key list, and about 30 and its text for each different
 ///   key;
@@ -62,6 +64,8 @@ pub struct Encoder<S = VecStorage> {
     pub(super) shred: Shred,
     pub(super) keys: Keys,
     pub(super) texts: Texts,
+    /// Codes of the dictionary that is planned.
+    pub(super) codes: HashIndex,
     pub(super) tensors: Tensors,
     /// Key cells of open objects that are too big for a record.
     pub(super) map_keys: Vec<u64>,
@@ -155,6 +159,7 @@ impl<S: Storage> Encoder<S> {
             shred: Shred::default(),
             keys: Keys::default(),
             texts: Texts::default(),
+            codes: HashIndex::default(),
             tensors: Tensors::default(),
             map_keys: Vec::new(),
             replaced: false,
@@ -197,6 +202,7 @@ impl<S: Storage> Encoder<S> {
             + memory(&self.map_keys)
             + self.shred.kept_bytes()
             + self.texts.kept_bytes()
+            + self.codes.kept_bytes()
             + self.tensors.kept_bytes()
             + self.keys.kept_bytes()
     }
@@ -308,16 +314,19 @@ impl<S: Storage> Encoder<S> {
 
     /// Ends a waiting array.
     pub(super) fn end_waiting_array(&mut self, start: usize) -> Result<()> {
-        let (places, mut summary) = (self.cells.len() - start, Summary::default());
-        for at in run(&self.tags, &self.cells, start, self.cells.len()) {
-            summary.add(self.tags[at], self.cells[at]);
-        }
-        self.check_elements(summary.count as usize)?;
-        let mut plain = self.frames.pop().map_or(0, |frame| frame.plain);
-        plain += match summary.count {
-            0 => 8,
-            _ => ARRAY_SIZE as u64 + summary.leaf(self.options.min_width).size,
+        let (tags, cells) = (&self.tags[start..], &self.cells[start..]);
+        let (places, inside) = (tags.len(), self.frames.pop().map_or(0, |frame| frame.plain));
+        let min_width = self.options.min_width;
+        let (count, size) = if inside == 0 {
+            // There are no containers in it.
+            (places, Summary::size_of_array(tags, cells, min_width))
+        } else {
+            let mut summary = Summary::default();
+            run(tags, cells, 0, places).for_each(|at| summary.add(tags[at], cells[at]));
+            (summary.count as usize, summary.array_size(min_width))
         };
+        self.check_elements(count)?;
+        let plain = inside + size;
         // Documents are smaller than 4 GiB; a larger array is refused when it is written.
         self.cells[start - 1] = places as u64 | plain.min(u32::MAX as u64) << 32;
         self.add_plain(plain);

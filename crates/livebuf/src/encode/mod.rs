@@ -398,39 +398,37 @@ impl<S: Storage> Encoder<S> {
 
     #[inline(never)]
     fn begin_unexpected(&mut self, state: State) -> Result<()> {
-        match self.frames.last() {
+        let (limit, waits) = (self.options.limits.nesting as usize, self.outermost.is_some());
+        let depth = self.frames.len();
+        match self.frames.last_mut() {
             Some(Frame { state: State::Rows, .. }) => {
                 self.expect_nothing()?;
                 return self.begin_unexpected(state);
             }
-            Some(frame) if matches!(frame.state, State::Key | State::MapKey(_)) => {
-                return Err(sequence());
-            }
+            Some(Frame { state: State::Key | State::MapKey(_), .. }) => return Err(sequence()),
             None if !self.cells.is_empty() => return Err(sequence()),
+            _ if depth >= limit => {
+                return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
+            }
+            // What waits has its place at once.
+            Some(around) if waits => match around.state {
+                State::Value => around.state = State::Key,
+                State::MapValue(keys) => around.state = State::MapKey(keys),
+                _ => {}
+            },
             _ => {}
         }
-        let limit = self.options.limits.nesting as usize;
-        if self.frames.len() >= limit {
-            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
-        }
-        if self.outermost.is_some() {
-            self.begin_waiting(state)?;
+        if waits && state == State::Array {
+            self.put(TAG_WAITING_ARRAY, 0)?;
+        } else if waits {
+            self.put(TAG_WAITING_OBJECT, 0)?;
+            self.put(TAG_WAITING_SIZE, 0)?;
         } else if state == State::Array && self.options.tables {
-            self.outermost = Some(self.frames.len());
+            self.outermost = Some(depth);
             self.shred.restart(self.cells.len());
         }
         self.frames.push(Frame { start: self.cells.len(), node: 0, mark: 0, state, plain: 0 });
         Ok(())
-    }
-
-    /// Puts a container on the stack that is to wait there.
-    #[inline]
-    fn begin_waiting(&mut self, state: State) -> Result<()> {
-        if state == State::Array {
-            return self.push(TAG_WAITING_ARRAY, 0);
-        }
-        self.push(TAG_WAITING_OBJECT, 0)?;
-        self.put(TAG_WAITING_SIZE, 0)
     }
 
     /// Begins an object.

@@ -6,14 +6,15 @@
 //! with one column for all their elements; and so on. Each is taken only where it needs no
 //! more bytes than records and plain arrays (`docs/design.md`, "The cost rule").
 
+use super::hash_index::HashIndex;
 use super::keys::{KeyList, KeyText};
 use super::stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
-    children, pairs, run,
+    children, run,
 };
 use super::tensors::Tensors;
 use super::texts::Texts;
-use crate::block::column_type::{ColumnType, Numbers};
+use crate::block::column_type::{ColumnType, Numbers, is_single};
 use crate::block::tensor::Form;
 use crate::format::bytes::round_up;
 use crate::format::cell::{inline_span, span_inline, span_length};
@@ -21,7 +22,6 @@ use crate::format::layout::*;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
 
 /// The place of a member that a row's object does not have: the slot is missing.
 pub(super) const MISSING: u32 = u32::MAX;
@@ -113,14 +113,22 @@ impl Summary {
         }
     }
 
-    /// Adds them all.
+    /// Adds them all. There are no containers among them.
+    #[inline]
     pub(super) fn add_all(&mut self, tags: &[u8], cells: &[u64]) {
         let kinds = tags.iter().fold(0, |kinds, &tag| kinds | KINDS[tag as usize]);
-        if kinds & (INT | FLOAT | UUID) != 0 {
-            return tags.iter().zip(cells).for_each(|(&tag, &cell)| self.add(tag, cell));
-        }
         self.count += tags.len() as u32;
         self.kinds |= kinds;
+        if kinds & (INT | FLOAT) != 0 {
+            for (&tag, &cell) in tags.iter().zip(cells) {
+                if KINDS[tag as usize] & (INT | FLOAT) != 0 {
+                    self.numbers.add(tag, cell);
+                }
+            }
+        }
+        if kinds & UUID != 0 {
+            self.uuids += tags.iter().filter(|&&tag| KINDS[tag as usize] == UUID).count() as u32;
+        }
     }
 
     /// The summary of `count` containers of one kind, which have this tag, and of nothing else.
@@ -192,6 +200,42 @@ impl Summary {
         match size > tagged {
             true => Leaf { column: ColumnType::Cells, gaps: GAPS_NONE, size: tagged },
             false => Leaf { column: ColumnType::Uuid, gaps, size },
+        }
+    }
+
+    /// Bytes of an array of these values by itself, without structs and lists.
+    pub(super) fn array_size(&self, min_width: u8) -> u64 {
+        match self.count {
+            0 => 8,
+            _ => ARRAY_SIZE as u64 + self.leaf(min_width).size,
+        }
+    }
+
+    /// The same of an array of these values. Arrays of few floats or texts are many: their sizes
+    /// need no summary.
+    #[inline]
+    pub(super) fn size_of_array(tags: &[u8], cells: &[u64], min_width: u8) -> u64 {
+        let count = tags.len() as u64;
+        let are = |kind| tags.iter().all(|&tag| KINDS[tag as usize] == kind);
+        match tags.first().map(|&tag| KINDS[tag as usize]) {
+            None => 8,
+            Some(TEXT) if are(TEXT) => ARRAY_SIZE as u64 + 8 * count,
+            Some(FLOAT) if are(FLOAT) && !is_single(cells[0]) => ARRAY_SIZE as u64 + 8 * count,
+            _ => {
+                let mut summary = Summary::default();
+                tags.iter().zip(cells).for_each(|(&tag, &cell)| summary.add(tag, cell));
+                summary.array_size(min_width)
+            }
+        }
+    }
+
+    /// Bits that each of these values takes at least, in an array with any of the others.
+    pub(super) fn least_bits(&self) -> u64 {
+        match self.kinds {
+            TEXT => 64,
+            FLOAT => 32,
+            INT => 8,
+            _ => 1,
         }
     }
 
@@ -282,6 +326,20 @@ pub(super) enum Below {
     Tensors(Form),
 }
 
+/// Tags and cells of values that lie one behind the other.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'v> {
+    pub(super) tags: &'v [u8],
+    pub(super) cells: &'v [u64],
+}
+
+impl<'v> Run<'v> {
+    #[inline]
+    fn values(self) -> impl Iterator<Item = (u8, u64)> + Clone + 'v {
+        self.tags.iter().copied().zip(self.cells.iter().copied())
+    }
+}
+
 /// Texts and their codes.
 #[derive(Debug)]
 pub(super) struct Dictionary {
@@ -298,59 +356,101 @@ const MOST_TEXTS: u64 = 1 << 16;
 impl Dictionary {
     /// The dictionary of `count` values, and how many slots have each text. `None` where it would
     /// not take less than `size` bytes, or cannot be had (FORMAT 11.6).
-    fn of(
+    fn of<'v>(
         count: u32,
         size: u64,
-        mut values: impl Iterator<Item = (u8, u64)> + Clone,
+        runs: impl Iterator<Item = Run<'v>> + Clone,
         texts: &Texts,
+        codes: &mut HashIndex,
     ) -> Option<(Dictionary, Vec<u32>)> {
-        let codes = ColumnType::DictionaryU8.data_size(count);
-        let most = (size.checked_sub(codes)? / 8).min(MOST_TEXTS) as usize;
+        let most = size.checked_sub(ColumnType::DictionaryU8.data_size(count))? / 8;
+        let most = most.min(MOST_TEXTS) as usize;
         // A text that nothing else refers to.
         let is_single = |tag: u8, cell: u64| match tag {
             TAG_WAITING => texts.list[cell as usize].is_single(),
             _ => tag > TAG_NULL && span_inline(cell).is_none(),
         };
         // Texts that do not seem to repeat are counted, before they get codes for nothing.
-        let mut first = values.clone().take(LEAST_CODES as usize);
+        let mut first = runs.clone().flat_map(Run::values).take(LEAST_CODES as usize);
         if first.all(|(tag, cell)| is_single(tag, cell)) {
             let mut singles = 0;
-            values.clone().try_for_each(|(tag, cell)| {
-                singles += is_single(tag, cell) as usize;
-                (singles <= most).then_some(())
-            })?;
+            for run in runs.clone() {
+                singles += run.values().filter(|&(tag, cell)| is_single(tag, cell)).count();
+                if singles > most {
+                    return None;
+                }
+            }
         }
-        let mut dictionary =
-            Dictionary { texts: Vec::new(), codes: Vec::with_capacity(count as usize) };
-        let (mut numbers, mut uses) = (HashMap::new(), Vec::new());
-        // The latest text and its code, and how often it came in a row. No text has this cell.
-        let (mut latest, mut times) = ((u64::MAX, 0), 0);
-        values.try_for_each(|(tag, cell)| {
-            if tag == TAG_NULL || tag == TAG_HOLE {
-                dictionary.codes.push(0);
-                return Some(());
-            }
-            if cell != latest.0 {
-                used(&mut uses, latest.1, times);
-                times = 0;
-                // Single texts are not hashed.
-                let code = if is_single(tag, cell) {
-                    dictionary.add(tag, cell, most)?
-                } else {
-                    // A waiting text's cell is its number, so it differs from all spans.
-                    match numbers.entry(cell) {
-                        Entry::Occupied(code) => *code.get(),
-                        Entry::Vacant(place) => *place.insert(dictionary.add(tag, cell, most)?),
+        let mut dictionary = Dictionary { texts: Vec::new(), codes: Vec::new() };
+        let (mut slots, mut absent) = (alloc::vec![0; count as usize], 0);
+        codes.clear();
+        // Some codes, by a few bits of their texts' cells: most texts that repeat are found so.
+        let (mut near, mut left) = ([0u16; 64], slots.as_mut_slice());
+        for run in runs {
+            let slots = left.split_off_mut(..run.tags.len())?;
+            // The latest text and its code. No text has this cell.
+            let (mut latest, mut code) = (u64::MAX, 0);
+            for ((tag, cell), slot) in run.values().zip(slots) {
+                if tag == TAG_NULL || tag == TAG_HOLE {
+                    absent += 1;
+                    continue;
+                }
+                if cell != latest {
+                    latest = cell;
+                    let near = &mut near[(cell.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize];
+                    if !dictionary.has(*near, cell) {
+                        *near = dictionary.code(tag, cell, is_single(tag, cell), most, codes)?;
                     }
-                };
-                latest = (cell, code);
+                    code = *near;
+                }
+                *slot = code;
             }
-            times += 1;
-            dictionary.codes.push(latest.1);
-            Some(())
-        })?;
-        used(&mut uses, latest.1, times);
+        }
+        let mut uses = alloc::vec![0; dictionary.texts.len()];
+        for &code in &slots {
+            if let Some(uses) = uses.get_mut(usize::from(code)) {
+                *uses += 1;
+            }
+        }
+        // Slots without a value have the code 0.
+        if let Some(uses) = uses.first_mut() {
+            *uses -= absent;
+        }
+        dictionary.codes = slots;
         Some((dictionary, uses))
+    }
+
+    /// Whether this is the code of the text with this cell. A waiting text's cell is its number,
+    /// so it differs from all spans.
+    #[inline]
+    fn has(&self, code: u16, cell: u64) -> bool {
+        self.texts.get(usize::from(code)).is_some_and(|text| text.1 == cell)
+    }
+
+    /// The code of a text. `None` where it is the first one too many, or too long.
+    #[inline(never)]
+    fn code(
+        &mut self,
+        tag: u8,
+        cell: u64,
+        is_single: bool,
+        most: usize,
+        codes: &mut HashIndex,
+    ) -> Option<u16> {
+        // Single texts are not searched.
+        if is_single {
+            return self.add(tag, cell, most);
+        }
+        codes.make_room().ok()?;
+        let hash = codes.hash(cell);
+        match codes.find(hash, |code| self.has(code as u16, cell)) {
+            Ok(code) => Some(code as u16),
+            Err(place) => {
+                let code = self.add(tag, cell, most)?;
+                codes.put(place, hash, code.into());
+                Some(code)
+            }
+        }
     }
 
     /// The code of a text that is met for the first time. `None` where there are `most` already,
@@ -376,22 +476,10 @@ impl Dictionary {
     }
 }
 
-/// Counts slots that have the text of a code.
-#[inline]
-fn used(uses: &mut Vec<u32>, code: u16, times: u32) {
-    let code = code as usize;
-    if times > 0 && uses.len() <= code {
-        uses.resize(code + 1, 0);
-    }
-    if let Some(uses) = uses.get_mut(code) {
-        *uses += times;
-    }
-}
-
 /// A struct or list column, its own bitmaps apart.
 pub(super) struct Nested {
     column: ColumnType,
-    size: u64,
+    pub(super) size: u64,
     worth: u64,
     below: Below,
 }
@@ -402,6 +490,8 @@ pub(super) struct Planner<'e> {
     pub(super) lists: &'e [KeyList],
     pub(super) keys: &'e [KeyText],
     pub(super) texts: &'e mut Texts,
+    /// The codes of a dictionary's texts, by their cells.
+    pub(super) codes: &'e mut HashIndex,
     pub(super) tensors: &'e Tensors,
     pub(super) min_width: u8,
     pub(super) tables: bool,
@@ -420,13 +510,12 @@ impl Planner<'_> {
         // Without tables nothing waits.
         let nested = self.tables && values.summary.kinds & (OBJECT | ARRAY | TENSOR) != 0;
         if !nested && count as usize == end - start {
-            let run = start..end;
-            let texts = pairs(self.tags, self.cells, run);
-            return self.text(
-                self.plain(&values, Places::Run(start as u32, count)),
-                &values,
-                texts,
-            );
+            let plan = self.plain(&values, Places::Run(start as u32, count));
+            let run = Run { tags: &self.tags[start..end], cells: &self.cells[start..end] };
+            return match self.may_be_text(&values.summary) {
+                true => self.text(plan, &values.summary, core::iter::once(run)),
+                false => plan,
+            };
         }
         let from = self.places.len();
         self.places.extend(run(self.tags, self.cells, start, end).map(|at| at as u32));
@@ -451,17 +540,19 @@ impl Planner<'_> {
         Plan { column, gaps, size, worth, places, waits, below: Below::Nothing }
     }
 
-    /// The plan of a dictionary or a run, where all values are texts and it takes fewer bytes than
-    /// `plan`; else `plan` itself.
-    pub(super) fn text(
-        &self,
+    /// Whether a column of these values may be a dictionary or a run: all of them are texts.
+    pub(super) fn may_be_text(&self, summary: &Summary) -> bool {
+        summary.kinds & !NULL == TEXT && summary.count >= LEAST_CODES && self.tables
+    }
+
+    /// The plan of a dictionary or a run, where it takes fewer bytes than `plan`; else `plan`
+    /// itself. `runs`: the texts.
+    pub(super) fn text<'v>(
+        &mut self,
         plan: Plan,
-        Gathered { summary, .. }: &Gathered,
-        values: impl Iterator<Item = (u8, u64)> + Clone,
+        summary: &Summary,
+        runs: impl Iterator<Item = Run<'v>> + Clone,
     ) -> Plan {
-        if summary.kinds & !NULL != TEXT || summary.count < LEAST_CODES || !self.tables {
-            return plan;
-        }
         let (gaps, count) = (summary.gaps(), summary.count);
         let bits = gaps_size(gaps, count as u64);
         let smaller = |column: ColumnType, size: u64, below: Below, plan: Plan| {
@@ -472,14 +563,17 @@ impl Planner<'_> {
             }
         };
         let most = plan.size.saturating_sub(bits);
-        let (plan, run) = match Dictionary::of(count, most, values.clone(), self.texts) {
+        let (plan, run) = match Dictionary::of(count, most, runs.clone(), self.texts, self.codes) {
             Some((dictionary, uses)) => {
                 // No text is measured twice.
                 let run = self.run(count, dictionary.texts.iter().copied().zip(uses));
                 let (column, size) = dictionary.size();
                 (smaller(column, size, Below::Dictionary(dictionary), plan), run)
             }
-            None => (plan, self.run(count, values.map(|value| (value, 1)))),
+            None => {
+                let values = runs.flat_map(Run::values);
+                (plan, self.run(count, values.map(|value| (value, 1))))
+            }
         };
         match run {
             Some((column, size, bytes)) => smaller(column, size, Below::Run(bytes), plan),
@@ -548,12 +642,16 @@ impl Planner<'_> {
         if matches!(plan.below, Below::Nothing) {
             self.places.truncate(end);
         }
-        let (tags, cells) = (self.tags, self.cells);
-        let texts = places.listed(self.places).iter().map(|&at| match at {
+        if !self.may_be_text(&values.summary) {
+            return plan;
+        }
+        let listed = places.listed(self.places).iter();
+        let texts = listed.map(|&at| match at {
             BLANK.. => (TAG_HOLE, 0),
-            at => (tags[at as usize], cells[at as usize]),
+            at => (self.tags[at as usize], self.cells[at as usize]),
         });
-        self.text(plan, &values, texts)
+        let (tags, cells): (Vec<u8>, Vec<u64>) = texts.unzip();
+        self.text(plan, &values.summary, core::iter::once(Run { tags: &tags, cells: &cells }))
     }
 
     /// Whether these values may become a struct or list with so many around it.

@@ -4,11 +4,9 @@
 //! those. When one is not, all rows are put back.
 
 use super::encoder::{Encoder, Frame, State};
-use super::plan::{BLANK, Summary};
+use super::plan::BLANK;
 use super::shred::{CHUNK, EXPECTED, Event, Holds, Shred, Step, Values, is_plain};
-use super::stack::{
-    TAG_LOOSE, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE, run,
-};
+use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE, run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
@@ -29,24 +27,6 @@ pub(super) enum Came {
 
 /// Fewer rows than this in a chunk are not worth it.
 const FEWEST_ROWS: usize = 8;
-
-/// Whether arrays of such values, like this one, take the same bytes if they are equally
-/// long.
-fn has_one_size(tag: u8, first: u8) -> bool {
-    let is_text = |tag| matches!(tag, TAG_STRING | TAG_LOOSE | TAG_WAITING);
-    let is_bool = |tag| tag == TAG_TRUE || tag == TAG_FALSE;
-    is_text(tag) && is_text(first) || is_bool(tag) && is_bool(first)
-}
-
-/// Bytes of an array of these values by itself.
-pub(super) fn plain_size(tags: &[u8], cells: &[u64], min_width: u8) -> u64 {
-    let mut summary = Summary::default();
-    tags.iter().zip(cells).for_each(|(&tag, &cell)| summary.add(tag, cell));
-    match summary.count {
-        0 => 8,
-        _ => ARRAY_SIZE as u64 + summary.leaf(min_width).size,
-    }
-}
 
 impl<S: Storage> Encoder<S> {
     /// Takes the waiting rows apart. If they are not alike, puts all rows back.
@@ -261,27 +241,13 @@ impl<S: Storage> Encoder<S> {
                 let ends = &values.ends[..rows as usize];
                 count = ends[rows as usize - 1] as usize;
                 let begins = || core::iter::once(0).chain(ends.iter().copied());
-                let mut lengths = begins().zip(ends).map(|(begin, end)| end - begin);
+                let lengths = begins().zip(ends).map(|(begin, end)| end - begin);
                 let equal = lengths.clone().all(|length| length == ends[0]);
                 if !equal {
-                    self.cells.extend(lengths.clone().map(u64::from));
+                    self.cells.extend(lengths.map(u64::from));
                     self.tags.resize(self.cells.len(), TAG_HOLE);
                 }
                 bounds.push(self.cells.len() as u32);
-                let (tags, cells) = values.first(count);
-                let min_width = self.options.min_width;
-                let first = ends[0] as usize;
-                step.plain += if equal && tags.iter().all(|&tag| has_one_size(tag, tags[0])) {
-                    u64::from(rows) * plain_size(&tags[..first], &cells[..first], min_width)
-                } else {
-                    let mut at = 0;
-                    let plain = lengths.by_ref().map(|length| {
-                        let run = at..at + length as usize;
-                        at = run.end;
-                        plain_size(&tags[run.clone()], &cells[run], min_width)
-                    });
-                    plain.sum()
-                };
                 // What is there of a row that is not whole stays.
                 values.ends.drain(..rows as usize);
                 values.ends.iter_mut().for_each(|end| *end -= count as u32);
@@ -513,17 +479,16 @@ mod tests {
 
     #[test]
     fn rows_of_arrays() {
-        let table = |shreds: bool, tail: Option<i64>| {
+        type Row = fn(&mut Encoder, i64) -> Result<()>;
+        let table = |shreds: bool, row: Row, tail: Option<i64>| {
             let mut encoder = Encoder::new();
             encoder.begin_array().unwrap();
             if !shreds {
                 encoder.shred.stop();
             }
-            for row in 0..5000 {
+            for number in 0..5000 {
                 encoder.begin_array().unwrap();
-                for number in 0..(row / 2000 + 1) {
-                    encoder.i64(number << (row % 40)).unwrap();
-                }
+                row(&mut encoder, number).unwrap();
                 encoder.end_array().unwrap();
             }
             if let Some(tail) = tail {
@@ -532,7 +497,31 @@ mod tests {
             encoder.end_array().unwrap();
             encoder.finish().unwrap().as_bytes().to_vec()
         };
-        assert!(table(true, None) == table(false, None));
-        assert!(table(true, Some(3)) == table(false, Some(3)));
+        let rows: [Row; 5] = [
+            |encoder, row| {
+                (0..row / 2000 + 1).try_for_each(|number| encoder.i64(number << (row % 40)))
+            },
+            // Narrow by themselves, but not together.
+            |encoder, row| {
+                let number = if row == 4000 { i64::MAX } else { row % 100 };
+                (0..30).try_for_each(|_| encoder.i64(number))
+            },
+            |encoder, row| {
+                let number = if row == 4000 { 0.1 } else { 0.5 };
+                (0..row % 50).try_for_each(|_| encoder.f64(number))
+            },
+            |encoder, row| (0..30).try_for_each(|at| encoder.bool((at + row) % 3 == 0)),
+            |encoder, row| match row % 30 {
+                0 => encoder.null(),
+                _ => (0..row % 30)
+                    .try_for_each(|at| encoder.str(["a", "another one"][at as usize % 2])),
+            },
+        ];
+        for (kind, row) in rows.into_iter().enumerate() {
+            for tail in [None, Some(3)] {
+                let (shredded, whole) = (table(true, row, tail), table(false, row, tail));
+                assert!(shredded == whole, "rows of kind {kind}, then {tail:?}");
+            }
+        }
     }
 }

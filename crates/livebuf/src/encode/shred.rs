@@ -12,12 +12,13 @@
 //! The first row that is different ends this. All rows are put back as they were, and the
 //! array is planned in the general way (`plan`).
 
-use super::plan::{Gathered, Places, Plan, Planner, Summary};
+use super::plan::{Gathered, Places, Plan, Planner, Run, Summary};
 use super::room::memory;
 use super::stack::{
-    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, pairs,
+    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::round_up;
 use crate::format::layout::*;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -164,8 +165,6 @@ pub(super) struct Step {
     pub(super) column: usize,
     /// The summary of its values; of an array that of the elements.
     pub(super) values: Summary,
-    /// Bytes that its arrays would take by themselves, without tables.
-    pub(super) plain: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -253,7 +252,7 @@ impl Shred {
             _ => return false,
         };
         self.columns += columns;
-        self.steps.push(Step { holds, column, values: Summary::default(), plain: 0 });
+        self.steps.push(Step { holds, column, values: Summary::default() });
         depth < MAX_COLUMN_DEPTH
             && (!matches!(holds, Holds::Object(_))
                 || children(tags, cells, at).all(|at| self.learn(tags, cells, at, depth + 1)))
@@ -303,7 +302,6 @@ impl Shred {
                     for cursor in cursors.iter_mut() {
                         let at = *cursor as usize;
                         let end = at + 1 + length(cursor) as usize;
-                        step.plain += cells[at] >> 32;
                         // A few elements: not worth a call to copy them.
                         out.extend(cells[at + 1..end].iter().copied());
                         out_tags.extend(tags[at + 1..end].iter().copied());
@@ -327,50 +325,113 @@ impl Shred {
     }
 
     /// The plan for all rows as one array; `None` where it is not all columns.
-    pub(super) fn plan(&self, planner: &Planner<'_>) -> Option<Plan> {
-        self.column(planner, &mut self.steps.iter(), 0).map(|(plan, _)| plan)
+    pub(super) fn plan(&self, planner: &mut Planner<'_>) -> Option<Plan> {
+        self.column(planner, &mut 0, 0).map(|(plan, _)| plan)
     }
 
-    /// A step's plan, and the size of its containers as records and plain arrays.
-    pub(super) fn column<'s>(
-        &'s self,
-        planner: &Planner<'_>,
-        steps: &mut impl Iterator<Item = &'s Step>,
+    /// The plan of the step at `at`, and the least size of its containers as records and plain
+    /// arrays. `at` is then behind the steps within it.
+    fn column(
+        &self,
+        planner: &mut Planner<'_>,
+        at: &mut usize,
         depth: usize,
     ) -> Option<(Plan, u64)> {
-        let step = steps.next()?;
-        let leaf = |column| {
-            let values = Gathered { summary: step.values, plain: 0 };
-            let plan = planner.plain(&values, Places::Shredded(column, step.values.count));
-            let (tags, cells) = (planner.tags, planner.cells);
-            let texts = self.runs(column).flat_map(|run| pairs(tags, cells, run));
-            planner.text(plan, &values, texts)
-        };
-        let (tag, plain, nested) = match step.holds {
-            Holds::Value => return Some((leaf(step.column), 0)),
+        let from = *at;
+        let step = self.steps.get(from)?;
+        *at += 1;
+        let (tag, least, nested) = match step.holds {
+            Holds::Value => return Some((self.leaf(planner, step.column, &step.values), 0)),
             Holds::Object(list) => {
                 let keys = planner.path(list);
-                let columns = keys.iter().map(|_| self.column(planner, steps, depth + 1));
-                let (columns, plains): (Vec<_>, Vec<_>) =
+                let columns = keys.iter().map(|_| self.column(planner, at, depth + 1));
+                let (columns, least): (Vec<_>, Vec<_>) =
                     columns.collect::<Option<Vec<_>>>()?.into_iter().unzip();
-                let records = u64::from(self.rows) * u64::from(record_size(keys.len() as u32));
-                let plain = records + plains.iter().sum::<u64>();
-                (TAG_OBJECT, plain, planner.struct_of(keys, columns, false, None)?)
+                let least = self.records_size(keys.len() as u32) + least.iter().sum::<u64>();
+                (TAG_OBJECT, least, planner.struct_of(keys, columns, false, None)?)
             }
             Holds::Array => {
                 let (length, ends) = self.lengths(planner.cells, step);
                 if step.values.count == 0 && self.rows < 4 {
                     return None;
                 }
-                let nested = planner.list_of(leaf(step.column + 1), self.rows, length, ends);
-                (TAG_ARRAY, step.plain, nested)
+                let least = self.least_arrays_size(step, length, &ends);
+                let elements = self.leaf(planner, step.column + 1, &step.values);
+                let nested = planner.list_of(elements, self.rows, length, ends);
+                (TAG_ARRAY, least, nested)
             }
         };
         let summary = Summary::containers(tag, self.rows);
-        let values = Gathered { summary, plain };
+        let (mut values, places) =
+            (Gathered { summary, plain: least }, Places::Shredded(0, self.rows));
+        if nested.size > planner.plain(&values, places).size {
+            values.plain = self.steps[from..*at].iter().map(|step| self.size(planner, step)).sum();
+        }
         let nested = planner.may_nest(&summary, depth).then_some(nested);
-        let plan = planner.smaller(&values, Places::Shredded(0, self.rows), nested);
-        (!plan.waits).then_some((plan, plain))
+        let plan = planner.smaller(&values, places, nested);
+        (!plan.waits).then_some((plan, values.plain))
+    }
+
+    /// The plan of a column without containers.
+    fn leaf(&self, planner: &mut Planner<'_>, column: usize, summary: &Summary) -> Plan {
+        let values = Gathered { summary: *summary, plain: 0 };
+        let plan = planner.plain(&values, Places::Shredded(column, summary.count));
+        let (tags, cells) = (planner.tags, planner.cells);
+        let run = |run: Range<usize>| Run { tags: &tags[run.clone()], cells: &cells[run] };
+        match planner.may_be_text(summary) {
+            true => planner.text(plan, summary, self.runs(column).map(run)),
+            false => plan,
+        }
+    }
+
+    /// Bytes of an object in each row as records of so many members.
+    fn records_size(&self, members: u32) -> u64 {
+        u64::from(self.rows) * u64::from(record_size(members))
+    }
+
+    /// The least size of a step's arrays by themselves. To measure each by its values takes long,
+    /// and most lists take fewer bytes than this.
+    fn least_arrays_size(&self, step: &Step, length: Option<u32>, ends: &[u32]) -> u64 {
+        let array = |length: u32| match length {
+            0 => 8,
+            _ => {
+                ARRAY_SIZE as u64
+                    + round_up((u64::from(length) * step.values.least_bits()).div_ceil(8))
+            }
+        };
+        match length {
+            Some(length) => u64::from(self.rows) * array(length),
+            None => {
+                let begins = core::iter::once(&0).chain(ends);
+                ends.iter().zip(begins).map(|(end, begin)| array(end - begin)).sum()
+            }
+        }
+    }
+
+    /// The size of a step's containers as records and plain arrays, without those of steps within
+    /// it.
+    #[cold]
+    fn size(&self, planner: &Planner<'_>, step: &Step) -> u64 {
+        match step.holds {
+            Holds::Value => 0,
+            Holds::Object(list) => self.records_size(planner.lists[list as usize].depth.into()),
+            Holds::Array => {
+                let (length, ends) = self.lengths(planner.cells, step);
+                let mut places = self.runs(step.column + 1).flatten();
+                let lengths = (0..self.rows as usize).map(|row| match length {
+                    Some(length) => length,
+                    None => ends[row] - row.checked_sub(1).map_or(0, |before| ends[before]),
+                });
+                let sizes = lengths.map(|length| {
+                    let mut elements = Summary::default();
+                    for at in places.by_ref().take(length as usize) {
+                        elements.add(planner.tags[at], planner.cells[at]);
+                    }
+                    elements.array_size(planner.min_width)
+                });
+                sizes.sum()
+            }
+        }
     }
 
     /// The length of all arrays of a step, or else where each ends among the elements.
