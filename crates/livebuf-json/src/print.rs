@@ -406,7 +406,7 @@ impl PrintedKeys {
         depth: usize,
     ) -> Result<(), Error> {
         let key = self.keys.get(key).ok_or_else(gone)?;
-        printer.key_again::<PRETTY>(&self.text, *key, first, depth)
+        printer.again::<PRETTY>(&self.text, *key, first, depth)
     }
 
     /// The keys of a shape are not kept.
@@ -430,18 +430,17 @@ impl PrintedKeys {
             // Long keys are printed anew each time, and damaged ones reported where a
             // field has them.
             let key = match slots.key(slot) {
-                Ok(Some(key)) if key.len() < Piece::LONGEST => key,
+                Ok(Some(key)) if key.len() < Piece::SHORT => key,
                 _ => return Ok(self.give_up(shape)),
             };
             self.text.key::<false>(key, false, 0)?;
             if PRETTY {
                 self.text.literal(" ")?;
             }
-            let length = self.text.length() - start;
-            if length > Piece::LONGEST {
+            let Some(piece) = self.text.piece(start, Piece::SHORT) else {
                 return Ok(self.give_up(shape));
-            }
-            self.keys.push(Piece { start: start as u32, length: length as u8 });
+            };
+            self.keys.push(piece);
         }
         let printed = PrintedShape { shape, first: first as u32, count: count as u32 };
         self.shapes[Self::place(shape)] = printed;

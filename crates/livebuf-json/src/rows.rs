@@ -3,15 +3,24 @@
 //! Before the rows of a table or list are printed, its columns become a list of steps: the
 //! keys as they are printed, with the columns that hold their values. Objects and arrays
 //! that are stored within the columns are steps, too. Other containers go back to the caller.
+//! The texts of a dictionary are printed once, each with its key, and copied for the rows.
+
+use std::ops::Range;
 
 use livebuf::{Column, ColumnType, Element, Mode, Value};
 
 use crate::error::Error;
 use crate::walk::{Bounds, gone, scalar, some, too_deep};
-use crate::write::{NonFinite, Piece, Printer};
+use crate::write::{NonFinite, PIECE, Piece, Printer};
 
 /// More steps than this are not kept: damaged columns could lead to any number.
 const MOST_STEPS: usize = 1 << 12;
+
+/// Bytes of values that are printed ahead: of all rows that are open, of each column, and for each
+/// of its rows. So that takes no longer than to print the rows.
+const MOST_TEXT: usize = 1 << 16;
+const FREE_TEXT: usize = 1 << 8;
+const TEXT_OF_ROW: usize = 1 << 5;
 
 /// Columns that lie within each other, at most (FORMAT 6.1).
 const DEEPEST: usize = 16;
@@ -25,6 +34,8 @@ struct Step<'a, M> {
 
 enum Does<'a, M> {
     Numbers(Numbers<'a>),
+    /// One of few values. They were printed before, with what comes before them.
+    Coded(Coded<'a>, Column<'a, M>),
     /// Any value.
     Value(Column<'a, M>),
     /// An object, whose members are the steps up to this one.
@@ -32,6 +43,45 @@ enum Does<'a, M> {
     EndObject,
     /// An array of a list column, with its elements among all.
     List(Slots<'a, M>, Rows<'a, M>),
+}
+
+/// A column of few different values.
+struct Coded<'a> {
+    codes: Codes<'a>,
+    /// The bitmap of rows with a value, and the bit of the first row, where some have none.
+    valid: Option<(&'a [u8], usize)>,
+    /// The values by code, among the pieces of [`Printing`].
+    pieces: Range<usize>,
+}
+
+/// The code of each row.
+enum Codes<'a> {
+    /// A bitmap, and the bit of the first row.
+    Bits((&'a [u8], usize)),
+    U8(&'a [u8]),
+    U16(&'a [u16]),
+}
+
+#[inline]
+fn bit((bits, first): (&[u8], usize), row: usize) -> Option<bool> {
+    let at = first.checked_add(row)?;
+    bits.get(at / 8).map(|byte| byte >> (at % 8) & 1 == 1)
+}
+
+impl Coded<'_> {
+    /// The piece of a row. `None` where it has no value, or the column is damaged.
+    #[inline]
+    fn piece(&self, row: usize, pieces: &[Piece]) -> Option<Piece> {
+        if self.valid.is_some_and(|valid| bit(valid, row) != Some(true)) {
+            return None;
+        }
+        let code = match &self.codes {
+            Codes::Bits(bits) => bit(*bits, row)?.into(),
+            Codes::U8(codes) => usize::from(*codes.get(row)?),
+            Codes::U16(codes) => usize::from(*codes.get(row)?),
+        };
+        pieces.get(self.pieces.clone())?.get(code).copied()
+    }
 }
 
 /// The slots of a column of containers.
@@ -93,6 +143,7 @@ struct Turn {
 pub(crate) struct Printing<'a, M> {
     steps: Vec<Step<'a, M>>,
     turns: Vec<Turn>,
+    pieces: Vec<Piece>,
     text: Printer<'static>,
 }
 
@@ -100,6 +151,7 @@ pub(crate) struct Printing<'a, M> {
 pub(crate) struct Begun {
     steps: usize,
     turns: usize,
+    pieces: usize,
     text: usize,
     /// Containers within it that are open.
     pub(crate) open: usize,
@@ -108,7 +160,7 @@ pub(crate) struct Begun {
 impl<'a, M: Mode> Printing<'a, M> {
     pub(crate) fn new() -> Self {
         let text = Printer::new(None, u64::MAX, "", NonFinite::Error);
-        Printing { steps: Vec::new(), turns: Vec::new(), text }
+        Printing { steps: Vec::new(), turns: Vec::new(), pieces: Vec::new(), text }
     }
 
     /// Prepares to print the elements of an array behind its bracket; `None` where they are
@@ -117,8 +169,9 @@ impl<'a, M: Mode> Printing<'a, M> {
         &mut self,
         elements: Column<'a, M>,
     ) -> Result<Option<Begun>, Error> {
-        let (steps, turns, text) = (self.steps.len(), self.turns.len(), self.text.length());
-        let begun = Begun { steps, turns, text, open: 0 };
+        let (steps, turns) = (self.steps.len(), self.turns.len());
+        let (pieces, text) = (self.pieces.len(), self.text.length());
+        let begun = Begun { steps, turns, pieces, text, open: 0 };
         let end = elements.len();
         if !self.element::<PRETTY>(elements, 0)? {
             self.end(&begun);
@@ -131,6 +184,7 @@ impl<'a, M: Mode> Printing<'a, M> {
     fn end(&mut self, begun: &Begun) {
         self.steps.truncate(begun.steps);
         self.turns.truncate(begun.turns);
+        self.pieces.truncate(begun.pieces);
         self.text.cut(begun.text);
     }
 
@@ -140,9 +194,10 @@ impl<'a, M: Mode> Printing<'a, M> {
         elements: Column<'a, M>,
         depth: usize,
     ) -> Result<bool, Error> {
-        let start = self.text.length() as u32;
+        let start = self.text.length();
         self.text.literal(",")?;
-        self.step::<PRETTY>(Piece { start, length: 1 }, elements, depth)
+        let Some(comma) = self.text.piece(start, Piece::SHORT) else { return Ok(false) };
+        self.step::<PRETTY>(comma, elements, depth)
     }
 
     /// The steps for a column's values; false where there would be too many, or keys are
@@ -170,11 +225,9 @@ impl<'a, M: Mode> Printing<'a, M> {
                     if PRETTY {
                         self.text.literal(" ")?;
                     }
-                    let length = self.text.length() - start;
-                    if length > Piece::LONGEST {
+                    let Some(before) = self.text.piece(start, Piece::SHORT) else {
                         return Ok(false);
-                    }
-                    let before = Piece { start: start as u32, length: length as u8 };
+                    };
                     if !self.step::<PRETTY>(before, values, depth + 1)? {
                         return Ok(false);
                     }
@@ -203,6 +256,12 @@ impl<'a, M: Mode> Printing<'a, M> {
                 };
                 Does::List(Slots::of(column), rows)
             }
+            ColumnType::Bool | ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => {
+                match self.coded(before, &column) {
+                    Some(coded) => Does::Coded(coded, column),
+                    None => Does::Value(column),
+                }
+            }
             _ => match Numbers::of(&column) {
                 Some(numbers) => Does::Numbers(numbers),
                 None => Does::Value(column),
@@ -210,6 +269,63 @@ impl<'a, M: Mode> Printing<'a, M> {
         };
         self.steps[at].does = does;
         Ok(true)
+    }
+
+    /// Prints each value that a column of few different ones may have, with what comes before it.
+    /// `None` for other columns, damaged ones, and where the rows do not make up for it.
+    fn coded(&mut self, before: Piece, column: &Column<'a, M>) -> Option<Coded<'a>> {
+        let (length, first) = (self.text.length(), self.pieces.len());
+        let most = MOST_TEXT.min(length + FREE_TEXT + TEXT_OF_ROW * column.len());
+        let coded = self.print_codes(before, column, most);
+        if coded.is_none() {
+            self.pieces.truncate(first);
+            self.text.cut(length);
+        }
+        coded
+    }
+
+    fn print_codes(
+        &mut self,
+        before: Piece,
+        column: &Column<'a, M>,
+        most: usize,
+    ) -> Option<Coded<'a>> {
+        let first = self.pieces.len();
+        let valid = match column.has_no_gaps() {
+            true => None,
+            false => Some(column.validity()?),
+        };
+        let codes = if let Some(booleans) = column.booleans() {
+            for literal in ["false", "true"] {
+                self.piece(before, most, |text| text.literal(literal))?;
+            }
+            Codes::Bits(booleans)
+        } else {
+            let dictionary = M::result(column.dictionary()).ok()??;
+            for text in dictionary.texts().iter() {
+                let text = M::result(M::item_result(text).ok()??.as_str()).ok()??;
+                self.piece(before, most, |printer| printer.string(text))?;
+            }
+            match dictionary.codes() {
+                livebuf::Codes::U8(codes) => Codes::U8(codes),
+                livebuf::Codes::U16(codes) => Codes::U16(codes),
+            }
+        };
+        Some(Coded { codes, valid, pieces: first..self.pieces.len() })
+    }
+
+    /// Prints a value for later, and what comes before it. `None` where the text gets too long.
+    fn piece(
+        &mut self,
+        before: Piece,
+        most: usize,
+        print: impl FnOnce(&mut Printer<'static>) -> Result<(), Error>,
+    ) -> Option<()> {
+        let start = self.text.length();
+        self.text.repeat(before).ok()?;
+        print(&mut self.text).ok()?;
+        self.pieces.push(self.text.piece(start, PIECE)?);
+        (self.text.length() <= most).then_some(())
     }
 
     /// Prints rows up to the next container that is not part of their columns, which comes
@@ -222,7 +338,7 @@ impl<'a, M: Mode> Printing<'a, M> {
         outside: usize,
         bounds: &mut Bounds,
     ) -> Result<Option<Value<'a, M>>, Error> {
-        let Printing { steps, turns, text } = self;
+        let Printing { steps, turns, pieces, text } = self;
         while let Some(turn) = turns.last_mut() {
             if turn.next == turn.steps.1 {
                 turn.row += 1;
@@ -254,7 +370,7 @@ impl<'a, M: Mode> Printing<'a, M> {
                 next += 1;
                 let column = match &step.does {
                     Does::Numbers(numbers) => {
-                        printer.key_again::<PRETTY>(text, step.before, is_first, depth)?;
+                        printer.again::<PRETTY>(text, step.before, is_first, depth)?;
                         is_first = false;
                         numbers.print(printer, row)?;
                         continue;
@@ -265,6 +381,14 @@ impl<'a, M: Mode> Printing<'a, M> {
                         is_first = false;
                         continue;
                     }
+                    Does::Coded(coded, column) => match coded.piece(row, pieces) {
+                        Some(piece) => {
+                            printer.again::<PRETTY>(text, piece, is_first, depth)?;
+                            is_first = false;
+                            continue;
+                        }
+                        None => Some(column),
+                    },
                     Does::Value(column) => Some(column),
                     Does::Object(slots, _) | Does::List(slots, _) => match slots {
                         Slots::Gaps(column) => Some(column),
@@ -288,14 +412,14 @@ impl<'a, M: Mode> Printing<'a, M> {
                     }
                     None => None,
                 };
-                printer.key_again::<PRETTY>(text, step.before, is_first, depth)?;
+                printer.again::<PRETTY>(text, step.before, is_first, depth)?;
                 is_first = false;
                 if let Some(value) = value {
                     if scalar(printer, &value)? {
                         next = behind(next);
                         continue;
                     }
-                    if matches!(step.does, Does::Value(_)) {
+                    if matches!(step.does, Does::Value(_) | Does::Coded(..)) {
                         left = Some(value);
                         break;
                     }

@@ -18,7 +18,7 @@ const BUFFER: usize = 64 << 10;
 
 /// The most bytes of text handled at once: six times as many after escaping fit the
 /// buffer. A multiple of 3, so that base64 needs padding in the last piece only.
-const PIECE: usize = 6 << 10;
+pub(crate) const PIECE: usize = 6 << 10;
 
 /// Bytes beyond a piece that may be written and are written again.
 const SLACK: usize = 64;
@@ -35,17 +35,17 @@ pub enum NonFinite {
     Null,
 }
 
-/// A short piece of a printer's text.
+/// A piece of a printer's text.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece {
     pub(crate) start: u32,
-    /// At most [`Piece::LONGEST`].
-    pub(crate) length: u8,
+    /// At most [`PIECE`].
+    pub(crate) length: u16,
 }
 
 impl Piece {
-    /// Less than the slack.
-    pub(crate) const LONGEST: usize = 48;
+    /// A short piece. Less than the slack.
+    pub(crate) const SHORT: usize = 48;
 }
 
 /// zmij's buffer in a cache line of its own: its 16-byte stores across two lines took
@@ -222,9 +222,9 @@ impl<'w> Printer<'w> {
         self.text(literal.as_bytes())
     }
 
-    /// A key that another printer printed, with a comma before it.
-    #[inline]
-    pub(crate) fn key_again<const PRETTY: bool>(
+    /// What another printer printed, a comma first.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn again<const PRETTY: bool>(
         &mut self,
         from: &Printer<'_>,
         piece: Piece,
@@ -234,22 +234,38 @@ impl<'w> Printer<'w> {
         if PRETTY {
             self.separate::<PRETTY>(first, depth)?;
         }
-        self.room(0)?;
         let skip = usize::from(first | PRETTY);
         let (start, length) = (piece.start as usize + skip, usize::from(piece.length) - skip);
-        // Whole words where both have a slack behind them.
+        self.room(length)?;
+        // A short piece is copied with some of the slack behind it: so its length costs no branch.
         let (text, place) = (&from.out, &mut self.out);
-        if let (Some(block), Some(place)) = (chunk(text, start), chunk_mut::<16>(place, self.at)) {
-            *place = *block;
-        }
-        if length > 16
-            && let Some(block) = chunk::<32>(text, start + 16)
-            && let Some(place) = chunk_mut(place, self.at + 16)
-        {
-            *place = *block;
+        match (chunk::<{ Piece::SHORT }>(text, start), chunk_mut(place, self.at)) {
+            (Some(block), Some(place)) if length <= Piece::SHORT => *place = *block,
+            _ => self.copy_long(&text[start..start + length]),
         }
         self.at += length;
         Ok(())
+    }
+
+    #[inline(never)]
+    fn copy_long(&mut self, text: &[u8]) {
+        self.out[self.at..self.at + text.len()].copy_from_slice(text);
+    }
+
+    /// Prints a piece of the own text once more.
+    pub(crate) fn repeat(&mut self, piece: Piece) -> Result<(), Error> {
+        let (start, length) = (piece.start as usize, usize::from(piece.length));
+        self.room(length)?;
+        self.out.copy_within(start..start + length, self.at);
+        self.at += length;
+        Ok(())
+    }
+
+    /// The text from `start` on as a piece; `None` where it is longer than `most`.
+    pub(crate) fn piece(&self, start: usize, most: usize) -> Option<Piece> {
+        let length = u16::try_from(self.at - start).ok()?;
+        let fits = usize::from(length) <= most && start <= u32::MAX as usize;
+        fits.then_some(Piece { start: start as u32, length })
     }
 
     /// Length of the text that was not handed over.

@@ -289,6 +289,64 @@ fn objects_with_nothing_but_holes_are_empty() {
     assert_eq!(to_string_pretty(document.root()).unwrap(), "[\n  {},\n  {},\n  {}\n]");
 }
 
+/// Texts of dictionaries and booleans are printed ahead of the rows, but for long ones.
+#[test]
+fn columns_of_few_values_print_as_the_same_objects() {
+    let long = "long, and with an escape: \u{1}".repeat(30);
+    let texts =
+        ["", "é", "a \"quoted\" text", "a text of 48 bytes with its key and its comma, so", &long];
+    for rows in [8, 9, 64, 500] {
+        // Of each kind, columns without gaps, with null, without members, and with both.
+        let objects = (0..rows).map(|row| {
+            let mut members = Vec::new();
+            for kind in 0..4 {
+                for (name, most) in [("bool", 0), ("short", 3), ("text", 4), ("long", 5)] {
+                    let value = match most {
+                        0 => (row % 3 == 0).to_string(),
+                        _ => serde_json::to_string(texts[row * 7 % most]).unwrap(),
+                    };
+                    match (kind, row % 5) {
+                        (1 | 3, 2) => members.push(format!(r#""{name} {kind}":null"#)),
+                        (2 | 3, 4) => {}
+                        _ => members.push(format!(r#""{name} {kind}":{value}"#)),
+                    }
+                }
+            }
+            // A list of texts, too.
+            members.push(format!(r#""list":[{}]"#, vec![r#""a","b""#; row % 3].join(",")));
+            format!("{{{}}}", members.join(","))
+        });
+        let text = format!("[{}]", objects.collect::<Vec<_>>().join(","));
+        let document = from_str(&text).unwrap();
+        let table = document.valid().unwrap().root().as_array().unwrap().table().unwrap();
+        let columns = ["bool 0", "short 3", "text 1"].map(|name| {
+            let column = table.column(name).unwrap();
+            column.booleans().is_some() || column.dictionary().is_some()
+        });
+        assert_eq!(columns, [true; 3], "{rows} rows");
+        assert_eq!(to_string(&document).unwrap(), text);
+        assert_eq!(to_string(document.doc()).unwrap(), text);
+        let records = ReadOptions::new().tables(false);
+        let records = from_slice_with(text.as_bytes(), &records).unwrap();
+        assert_eq!(to_string_pretty(&document).unwrap(), to_string_pretty(&records).unwrap());
+        let mut written = Vec::new();
+        to_writer(&mut written, &document, &PrintOptions::new()).unwrap();
+        assert_eq!(written, text.as_bytes());
+    }
+}
+
+/// A code beyond the texts is damage, where no text was printed ahead for it.
+#[test]
+fn codes_without_a_text_are_damage() {
+    let rows = [r#"{"sky":"sunny all day"}"#, r#"{"sky":"rain all day"}"#].repeat(8).join(",");
+    let mut bytes = from_str(&format!("[{rows}]")).unwrap().to_vec();
+    let codes = [0, 1].repeat(8);
+    let at = bytes.windows(16).position(|bytes| bytes == codes).unwrap();
+    bytes[at + 5] = 2;
+    let error = to_string(livebuf::Doc::open(&bytes).unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Document);
+}
+
 #[test]
 fn what_is_displayed_is_json_or_says_why_not() {
     let document = from_str(r#"{"a":[1,{"b":"é"}]}"#).unwrap();

@@ -788,11 +788,30 @@ impl<'a, M: Mode> Column<'a, M> {
         if self.elements.gaps == GAPS_NONE || !self.above.is_none() {
             return None;
         }
-        let bits = self.elements.bits_at(self.bytes).ok()?;
+        self.bitmap(self.elements.bits_at(self.bytes).ok()?)
+    }
+
+    /// The bitmap of a column of booleans, lowest bit first, and the bit of the first row. A row
+    /// without a value has 0. `None` for other columns.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([true, false, true, true]);
+    /// let column = doc.valid()?.root().as_array().unwrap().as_column();
+    /// assert_eq!(column.slice(1..).booleans(), Some((&[0b1101][..], 1)));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn booleans(&self) -> Option<(&'a [u8], usize)> {
+        (self.elements.column == ColumnType::Bool)
+            .then(|| self.bitmap(self.elements.values_at()))?
+    }
+
+    /// The bits of the rows in a bitmap at `offset`, and which bit is the first.
+    fn bitmap(&self, offset: u64) -> Option<(&'a [u8], usize)> {
         let first = self.elements.first;
-        let end = (first as u64 + self.elements.count as u64).div_ceil(8);
-        let start = (first / 8) as u64;
-        let bytes = slice(self.bytes, bits + start, end - start).ok()?;
+        let end = (u64::from(first) + u64::from(self.elements.count)).div_ceil(8);
+        let start = u64::from(first / 8);
+        let bytes = slice(self.bytes, offset + start, end - start).ok()?;
         Some((bytes, (first % 8) as usize))
     }
 
