@@ -295,13 +295,17 @@ impl<'a, M: Mode> Printing<'a, M> {
             true => None,
             false => Some(column.validity()?),
         };
-        let codes = if let Some(booleans) = column.booleans() {
+        let pays = |values: usize| 2 * values <= column.len();
+        let codes = if let Some(booleans) = column.booleans().filter(|_| pays(2)) {
             for literal in ["false", "true"] {
                 self.piece(before, most, |text| text.literal(literal))?;
             }
             Codes::Bits(booleans)
         } else {
             let dictionary = M::result(column.dictionary()).ok()??;
+            if !pays(dictionary.texts().len()) {
+                return None;
+            }
             for text in dictionary.texts().iter() {
                 let text = M::result(M::item_result(text).ok()??.as_str()).ok()??;
                 self.piece(before, most, |printer| printer.string(text))?;

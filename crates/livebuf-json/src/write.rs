@@ -237,11 +237,16 @@ impl<'w> Printer<'w> {
         let skip = usize::from(first | PRETTY);
         let (start, length) = (piece.start as usize + skip, usize::from(piece.length) - skip);
         self.room(length)?;
-        // A short piece is copied with some of the slack behind it: so its length costs no branch.
+        // Short pieces are copied with some of the slack behind them.
         let (text, place) = (&from.out, &mut self.out);
-        match (chunk::<{ Piece::SHORT }>(text, start), chunk_mut(place, self.at)) {
-            (Some(block), Some(place)) if length <= Piece::SHORT => *place = *block,
-            _ => self.copy_long(&text[start..start + length]),
+        if let (Some(block), Some(place)) = (chunk(text, start), chunk_mut::<16>(place, self.at)) {
+            *place = *block;
+        }
+        if length > 16 {
+            match (chunk::<{ Piece::SHORT }>(text, start), chunk_mut(place, self.at)) {
+                (Some(block), Some(place)) if length <= Piece::SHORT => *place = *block,
+                _ => self.copy_long(&text[start..start + length]),
+            }
         }
         self.at += length;
         Ok(())

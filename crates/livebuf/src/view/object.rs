@@ -183,10 +183,15 @@ impl<'a, M: Mode> Object<'a, M> {
 
     #[inline(never)]
     fn count_fields(&self, row: Row) -> usize {
-        let present =
-            |&index: &u32| row.field(self.bytes, index).is_ok_and(|raw| raw.tag != TAG_HOLE);
         let extra = row.extra(self.mode, self.bytes).ok().flatten();
-        (0..row.columns()).filter(present).count() + extra.map_or(0, |extra| extra.len())
+        self.fields_of_row(row).count() + extra.map_or(0, |extra| extra.len())
+    }
+
+    /// The columns that have a field of this row.
+    fn fields_of_row(&self, row: Row) -> impl Iterator<Item = u32> {
+        let present =
+            move |&index: &u32| row.field(self.bytes, index).is_ok_and(|raw| raw.tag != TAG_HOLE);
+        (0..row.columns()).filter(present)
     }
 
     /// Places of members that walks look at, holes included: for those that bound their work.
@@ -213,7 +218,7 @@ impl<'a, M: Mode> Object<'a, M> {
                 let whole = first.is_ok_and(|column| {
                     column.gaps & GAPS_MISSING == 0 && column.column != ColumnType::Cells
                 });
-                !whole && self.count_fields(row) == 0
+                !whole && self.fields_of_row(row).next().is_none() && self.count_fields(row) == 0
             }
             _ => self.len() == 0,
         }
