@@ -58,7 +58,7 @@ use texts::{Repeats, settle};
 const MANY_ELEMENTS: usize = 256;
 
 /// Places of the stack that stay allocated when an outermost array is laid out.
-const KEPT_PLACES: usize = 1 << 17;
+const KEPT_PLACES: usize = 1 << 18;
 
 /// More key lists take more memory than the stack that is kept. It is released before their shapes are
 /// written.
