@@ -209,7 +209,7 @@ fn number_length(text: &[u8]) -> usize {
 fn ends(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     let (commas, brackets) =
-        (word ^ (ONES * b',' as u64), (word | ONES * 0x20) ^ (ONES * b'}' as u64));
+        (word ^ (ONES * b',' as u64), (word | (ONES * 0x20)) ^ (ONES * b'}' as u64));
     let spaces = word.wrapping_sub(ONES * (b' ' + 1) as u64) & !word;
     let commas = commas.wrapping_sub(ONES) & !commas;
     let brackets = brackets.wrapping_sub(ONES) & !brackets;
