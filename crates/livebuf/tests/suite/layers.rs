@@ -347,3 +347,34 @@ fn no_files_of_the_extensions_for_sql_use_each_other_in_a_circle() {
 fn no_files_of_the_python_package_use_each_other_in_a_circle() {
     assert_eq!(PYTHON.circles(), Uses::new());
 }
+
+/// Of crates whose manifest turns the tests of the library off.
+#[test]
+fn no_test_lies_where_none_is_run() {
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => sources(&path, found),
+                false => {
+                    found.extend(path.extension().is_some_and(|it| it == "rs").then_some(path))
+                }
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut looked_at = 0;
+    for folder in ["fuzz", "bindings/c", "bindings/python", "bindings/sqlite", "bindings/duckdb"] {
+        let manifest = fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
+        let library = manifest.split("\n[").find(|part| part.starts_with("lib]")).unwrap();
+        assert!(library.contains("\ntest = false"), "{folder}: its library is tested, too");
+        let mut found = Vec::new();
+        sources(&root.join(folder).join("src"), &mut found);
+        for path in found {
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(!text.contains("#[test]"), "{} has a test that no run reaches", path.display());
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 80);
+}
