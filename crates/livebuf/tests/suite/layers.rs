@@ -354,11 +354,10 @@ fn no_test_lies_where_none_is_run() {
     fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => sources(&path, found),
-                false => {
-                    found.extend(path.extension().is_some_and(|it| it == "rs").then_some(path))
-                }
+            if path.is_dir() {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                found.push(path);
             }
         }
     }
