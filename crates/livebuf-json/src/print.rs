@@ -208,8 +208,9 @@ pub fn to_vec_with<'a>(value: impl AsValue<'a>, options: &PrintOptions) -> Resul
 
 /// Prints a value as JSON to a writer, in chunks of about 32 KiB, and flushes it.
 ///
-/// Uses under 256 KiB of memory beside the stack of open containers, however long the
-/// text is. After an error part of the text may have been written.
+/// Uses under 256 KiB of memory, however long the text is, beside the stack of open containers
+/// and 250 bytes for each column of a table. After an error part of the text may have been
+/// written.
 ///
 /// # Errors
 /// As [`to_string`], and [`Io`](crate::ErrorKind::Io) with the writer's error.

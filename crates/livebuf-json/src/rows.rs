@@ -16,10 +16,14 @@ use crate::write::{NonFinite, PIECE, Piece, Printer};
 /// More steps than this are not kept: damaged columns could lead to any number.
 const MOST_STEPS: usize = 1 << 12;
 
-/// Bytes of values that are printed ahead: of all rows that are open, of each column, and for each
-/// of its rows. So that takes no longer than to print the rows.
-const MOST_TEXT: usize = 1 << 16;
-const FREE_TEXT: usize = 1 << 8;
+/// Where the keys and values that were printed ahead are longer than this, no more values are.
+const MOST_TEXT: usize = 1 << 15;
+/// Values that are printed ahead, at most.
+const MOST_PIECES: usize = 1 << 12;
+/// Bytes that the values of a column may take ahead, whatever the count of its rows.
+const FREE_TEXT: usize = 1 << 6;
+/// Bytes more for each row that is to be printed. So nothing takes much longer ahead than the rows
+/// themselves do.
 const TEXT_OF_ROW: usize = 1 << 5;
 
 /// Columns that lie within each other, at most (FORMAT 6.1).
@@ -173,7 +177,7 @@ impl<'a, M: Mode> Printing<'a, M> {
         let (pieces, text) = (self.pieces.len(), self.text.length());
         let begun = Begun { steps, turns, pieces, text, open: 0 };
         let end = elements.len();
-        if !self.element::<PRETTY>(elements, 0)? {
+        if !self.element::<PRETTY>(elements, end, 0)? {
             self.end(&begun);
             return Ok(None);
         }
@@ -188,24 +192,26 @@ impl<'a, M: Mode> Printing<'a, M> {
         self.text.cut(begun.text);
     }
 
-    /// The steps for an element.
+    /// The steps for an element. `rows` of them are to be printed.
     fn element<const PRETTY: bool>(
         &mut self,
         elements: Column<'a, M>,
+        rows: usize,
         depth: usize,
     ) -> Result<bool, Error> {
         let start = self.text.length();
         self.text.literal(",")?;
         let Some(comma) = self.text.piece(start, Piece::SHORT) else { return Ok(false) };
-        self.step::<PRETTY>(comma, elements, depth)
+        self.step::<PRETTY>(comma, elements, rows, depth)
     }
 
-    /// The steps for a column's values; false where there would be too many, or keys are
-    /// too long.
+    /// The steps for a column's values, of which `rows` are to be printed; false where there would
+    /// be too many steps, or keys are too long.
     fn step<const PRETTY: bool>(
         &mut self,
         before: Piece,
         column: Column<'a, M>,
+        rows: usize,
         depth: usize,
     ) -> Result<bool, Error> {
         if self.steps.len() >= MOST_STEPS || depth > DEEPEST {
@@ -228,7 +234,7 @@ impl<'a, M: Mode> Printing<'a, M> {
                     let Some(before) = self.text.piece(start, Piece::SHORT) else {
                         return Ok(false);
                     };
-                    if !self.step::<PRETTY>(before, values, depth + 1)? {
+                    if !self.step::<PRETTY>(before, values, rows, depth + 1)? {
                         return Ok(false);
                     }
                 }
@@ -249,7 +255,7 @@ impl<'a, M: Mode> Printing<'a, M> {
                 };
                 let rows = match Numbers::of(&elements) {
                     Some(numbers) => Rows::Numbers(spans, numbers),
-                    None if self.element::<PRETTY>(elements, depth + 1)? => {
+                    None if self.element::<PRETTY>(elements, spans.within(rows), depth + 1)? => {
                         Rows::Steps(spans, elements.len(), self.steps.len())
                     }
                     None => return Ok(false),
@@ -257,7 +263,7 @@ impl<'a, M: Mode> Printing<'a, M> {
                 Does::List(Slots::of(column), rows)
             }
             ColumnType::Bool | ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => {
-                match self.coded(before, &column) {
+                match self.coded(before, &column, rows) {
                     Some(coded) => Does::Coded(coded, column),
                     None => Does::Value(column),
                 }
@@ -272,11 +278,10 @@ impl<'a, M: Mode> Printing<'a, M> {
     }
 
     /// Prints each value that a column of few different ones may have, with what comes before it.
-    /// `None` for other columns, damaged ones, and where the rows do not make up for it.
-    fn coded(&mut self, before: Piece, column: &Column<'a, M>) -> Option<Coded<'a>> {
+    /// `None` for other columns, damaged ones, and where the rows to be printed are too few.
+    fn coded(&mut self, before: Piece, column: &Column<'a, M>, rows: usize) -> Option<Coded<'a>> {
         let (length, first) = (self.text.length(), self.pieces.len());
-        let most = MOST_TEXT.min(length + FREE_TEXT + TEXT_OF_ROW * column.len());
-        let coded = self.print_codes(before, column, most);
+        let coded = self.print_codes(before, column, rows);
         if coded.is_none() {
             self.pieces.truncate(first);
             self.text.cut(length);
@@ -288,17 +293,19 @@ impl<'a, M: Mode> Printing<'a, M> {
         &mut self,
         before: Piece,
         column: &Column<'a, M>,
-        most: usize,
+        rows: usize,
     ) -> Option<Coded<'a>> {
         let first = self.pieces.len();
+        let most = rows.saturating_mul(TEXT_OF_ROW).saturating_add(self.text.length() + FREE_TEXT);
+        let most = most.min(MOST_TEXT);
+        let pays = |values: usize| values <= rows / 2 && first + values <= MOST_PIECES;
         let valid = match column.has_no_gaps() {
             true => None,
             false => Some(column.validity()?),
         };
-        let pays = |values: usize| 2 * values <= column.len();
         let codes = if let Some(booleans) = column.booleans().filter(|_| pays(2)) {
             for literal in ["false", "true"] {
-                self.piece(before, most, |text| text.literal(literal))?;
+                self.piece(before, most, literal.len(), |text| text.literal(literal))?;
             }
             Codes::Bits(booleans)
         } else {
@@ -307,8 +314,12 @@ impl<'a, M: Mode> Printing<'a, M> {
                 return None;
             }
             for text in dictionary.texts().iter() {
-                let text = M::result(M::item_result(text).ok()??.as_str()).ok()??;
-                self.piece(before, most, |printer| printer.string(text))?;
+                let text = M::item_result(text).ok()??;
+                // A damaged dictionary may have a text of any length.
+                let length = M::result(text.as_text_bytes()).ok()??.len();
+                let print =
+                    |printer: &mut Printer<'_>| printer.string(some(M::result(text.as_str()))?);
+                self.piece(before, most, length, print)?;
             }
             match dictionary.codes() {
                 livebuf::Codes::U8(codes) => Codes::U8(codes),
@@ -318,14 +329,19 @@ impl<'a, M: Mode> Printing<'a, M> {
         Some(Coded { codes, valid, pieces: first..self.pieces.len() })
     }
 
-    /// Prints a value for later, and what comes before it. `None` where the text gets too long.
+    /// Prints a value of `length` bytes at least, and what comes before it. `None` where the text
+    /// would be longer than `most`.
     fn piece(
         &mut self,
         before: Piece,
         most: usize,
+        length: usize,
         print: impl FnOnce(&mut Printer<'static>) -> Result<(), Error>,
     ) -> Option<()> {
         let start = self.text.length();
+        if length > PIECE || start + length > most {
+            return None;
+        }
         self.text.repeat(before).ok()?;
         print(&mut self.text).ok()?;
         self.pieces.push(self.text.piece(start, PIECE)?);
@@ -423,7 +439,7 @@ impl<'a, M: Mode> Printing<'a, M> {
                         next = behind(next);
                         continue;
                     }
-                    if matches!(step.does, Does::Value(_) | Does::Coded(..)) {
+                    if matches!(step.does, Does::Value(_)) {
                         left = Some(value);
                         break;
                     }
@@ -484,6 +500,15 @@ fn differs<M: Mode>(column: &Column<'_, M>) -> Result<bool, Error> {
 }
 
 impl<M: Mode> Spans<'_, M> {
+    /// How many elements the first `rows` arrays have; 0 where they are damaged.
+    fn within(&self, rows: usize) -> usize {
+        let Some(last) = rows.checked_sub(1) else { return 0 };
+        match (self.of(0), self.of(last)) {
+            (Ok((from, _)), Ok((_, end))) => end.saturating_sub(from),
+            _ => 0,
+        }
+    }
+
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn of(&self, row: usize) -> Result<(usize, usize), Error> {
         match self {

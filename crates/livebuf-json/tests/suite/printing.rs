@@ -335,6 +335,83 @@ fn columns_of_few_values_print_as_the_same_objects() {
     }
 }
 
+/// Prints a document in all ways, and compares with records of the same text.
+fn prints(text: &str) {
+    let document = from_str(text).unwrap();
+    assert!(to_string(&document).unwrap() == text);
+    assert!(to_string(document.doc()).unwrap() == text);
+    let records = from_slice_with(text.as_bytes(), &ReadOptions::new().tables(false)).unwrap();
+    assert!(to_string_pretty(&document).unwrap() == to_string_pretty(&records).unwrap());
+    let mut written = Vec::new();
+    to_writer(&mut written, &document, &PrintOptions::new()).unwrap();
+    assert!(written == text.as_bytes());
+}
+
+#[test]
+fn many_texts_and_long_ones_print_as_the_same_objects() {
+    // Codes of two bytes, and more text than is printed ahead.
+    for (texts, length) in [(300, 2), (300, 90), (2_000, 9), (5_000, 3)] {
+        let rows = (0..3 * texts).map(|row| {
+            format!(r#"{{"text":"{:0length$}","other":{row}}}"#, row * 7 % texts + 10_000_000)
+        });
+        prints(&format!("[{}]", rows.collect::<Vec<_>>().join(",")));
+    }
+    // Each byte prints as six: more than a piece holds.
+    let texts = ["\u{1}".repeat(1_024), "short".into(), "\u{2}".repeat(1_000)];
+    let texts = texts.map(|text| serde_json::to_string(&text).unwrap());
+    let rows = (0..40).map(|row| format!(r#"{{"text":{}}}"#, texts[row % 3]));
+    prints(&format!("[{}]", rows.collect::<Vec<_>>().join(",")));
+}
+
+#[test]
+fn values_within_other_columns_print_as_the_same_objects() {
+    let sky = |row: usize| ["sunny all day", "rain all day", "snow"][row % 3];
+    let rows = (0..60).map(|row| {
+        let inner = format!(r#"{{"sky":"{}","wet":{}}}"#, sky(row), row % 2 == 0);
+        let inner = match row % 7 {
+            3 => "null".to_owned(),
+            _ => inner,
+        };
+        let tags = (0..row % 4).map(|at| format!(r#"{{"tag":"{}"}}"#, sky(row + at)));
+        let tags = tags.collect::<Vec<_>>().join(",");
+        match row % 11 {
+            5 => format!(r#"{{"id":{row},"tags":[{tags}]}}"#),
+            _ => format!(r#"{{"id":{row},"inner":{inner},"tags":[{tags}]}}"#),
+        }
+    });
+    let text = format!("[{}]", rows.collect::<Vec<_>>().join(","));
+    prints(&text);
+    // Each row by itself, whose lists are parts of columns.
+    let document = from_str(&text).unwrap();
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    for (row, value) in document.valid().unwrap().root().as_array().unwrap().iter().zip(rows) {
+        let printed: serde_json::Value = serde_json::from_str(&to_string(row).unwrap()).unwrap();
+        assert_eq!(printed, value);
+        let tags = to_string(row.get("tags").unwrap()).unwrap();
+        assert_eq!(tags, value["tags"].to_string());
+    }
+}
+
+/// A text that no row has may be damaged, or of any length: it is neither printed nor looked at.
+#[test]
+fn texts_of_no_row_do_no_harm() {
+    let rows = [r#"{"sky":"sunny all day"}"#, r#"{"sky":"rain all day"}"#].repeat(8).join(",");
+    let text = format!("[{rows}]");
+    let mut bytes = from_str(&text).unwrap().to_vec();
+    let codes = [0, 1].repeat(8);
+    let at = bytes.windows(16).position(|bytes| bytes == codes).unwrap();
+    bytes[at..at + 16].fill(0);
+    let rain = bytes.windows(12).position(|bytes| bytes == b"rain all day").unwrap();
+    bytes[rain..rain + 12].fill(0xFF);
+    let printed = to_string(livebuf::Doc::open(&bytes).unwrap()).unwrap();
+    assert_eq!(printed, text.replace("rain all day", "sunny all day"));
+    // Its cell: a span of most of the document.
+    let cell = bytes.windows(4).position(|at| at == (rain as u32).to_le_bytes()).unwrap();
+    let (from, length) = (0u32, bytes.len() as u32);
+    bytes[cell..cell + 8].copy_from_slice(&[from.to_le_bytes(), length.to_le_bytes()].concat());
+    assert_eq!(to_string(livebuf::Doc::open(&bytes).unwrap()).unwrap(), printed);
+}
+
 /// A code beyond the texts is damage, where no text was printed ahead for it.
 #[test]
 fn codes_without_a_text_are_damage() {

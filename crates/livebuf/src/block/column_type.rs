@@ -515,7 +515,7 @@ fn single(bits: u64) -> Option<u64> {
 }
 
 /// Whether binary32 holds a double exactly.
-pub(crate) fn is_single(bits: u64) -> bool {
+pub(crate) fn is_f32(bits: u64) -> bool {
     single(bits).is_some()
 }
 
@@ -557,7 +557,7 @@ impl Numbers {
             }
             TAG_UINT => self.large = true,
             _ => {
-                self.single = self.single && is_single(cell);
+                self.single = self.single && is_f32(cell);
                 let value = f64::from_bits(cell);
                 if value.abs() < self.whole && is_whole(value, WHOLE_F64) {
                     self.whole = value.abs();

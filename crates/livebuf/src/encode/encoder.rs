@@ -315,7 +315,7 @@ impl<S: Storage> Encoder<S> {
     /// Ends a waiting array.
     pub(super) fn end_waiting_array(&mut self, start: usize) -> Result<()> {
         let (tags, cells) = (&self.tags[start..], &self.cells[start..]);
-        let (places, inside) = (tags.len(), self.frames.pop().map_or(0, |frame| frame.plain));
+        let (places, inside) = (tags.len(), self.frames.last().map_or(0, |frame| frame.plain));
         let min_width = self.options.min_width;
         let (count, size) = if inside == 0 {
             // There are no containers in it.
@@ -326,6 +326,7 @@ impl<S: Storage> Encoder<S> {
             (summary.count as usize, summary.array_size(min_width))
         };
         self.check_elements(count)?;
+        self.frames.pop();
         let plain = inside + size;
         // Documents are smaller than 4 GiB; a larger array is refused when it is written.
         self.cells[start - 1] = places as u64 | plain.min(u32::MAX as u64) << 32;

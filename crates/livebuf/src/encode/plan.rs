@@ -14,7 +14,7 @@ use super::stack::{
 };
 use super::tensors::Tensors;
 use super::texts::Texts;
-use crate::block::column_type::{ColumnType, Numbers, is_single};
+use crate::block::column_type::{ColumnType, Numbers, is_f32};
 use crate::block::tensor::Form;
 use crate::format::bytes::round_up;
 use crate::format::cell::{inline_span, span_inline, span_length};
@@ -220,7 +220,7 @@ impl Summary {
         match tags.first().map(|&tag| KINDS[tag as usize]) {
             None => 8,
             Some(TEXT) if are(TEXT) => ARRAY_SIZE as u64 + 8 * count,
-            Some(FLOAT) if are(FLOAT) && !is_single(cells[0]) => ARRAY_SIZE as u64 + 8 * count,
+            Some(FLOAT) if are(FLOAT) && !is_f32(cells[0]) => ARRAY_SIZE as u64 + 8 * count,
             _ => {
                 let mut summary = Summary::default();
                 tags.iter().zip(cells).for_each(|(&tag, &cell)| summary.add(tag, cell));
@@ -232,6 +232,8 @@ impl Summary {
     /// Bits that each of these values takes at least, in an array with any of the others.
     pub(super) fn least_bits(&self) -> u64 {
         match self.kinds {
+            // The bytes of UUIDs cost nothing.
+            kinds if kinds & UUID != 0 => 0,
             TEXT => 64,
             FLOAT => 32,
             INT => 8,
@@ -427,7 +429,8 @@ impl Dictionary {
         self.texts.get(usize::from(code)).is_some_and(|text| text.1 == cell)
     }
 
-    /// The code of a text. `None` where it is the first one too many, or too long.
+    /// The code of a text. `None` where it is the first one too many, or too long, or memory is
+    /// refused: then there is no dictionary.
     #[inline(never)]
     fn code(
         &mut self,

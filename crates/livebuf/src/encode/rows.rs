@@ -388,6 +388,7 @@ impl<S: Storage> Encoder<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Uuid;
     use alloc::format;
 
     /// Rows of a list, alike but for the one of this number.
@@ -497,7 +498,7 @@ mod tests {
             encoder.end_array().unwrap();
             encoder.finish().unwrap().as_bytes().to_vec()
         };
-        let rows: [Row; 5] = [
+        let rows: [Row; 7] = [
             |encoder, row| {
                 (0..row / 2000 + 1).try_for_each(|number| encoder.i64(number << (row % 40)))
             },
@@ -511,6 +512,19 @@ mod tests {
                 (0..row % 50).try_for_each(|_| encoder.f64(number))
             },
             |encoder, row| (0..30).try_for_each(|at| encoder.bool((at + row) % 3 == 0)),
+            // The bytes of UUIDs cost nothing, so a null among them costs much.
+            |encoder, row| {
+                (0..300).try_for_each(|at| match (row, at) {
+                    (4000, 7) => encoder.null(),
+                    _ => encoder.extended(Uuid::from_bytes([at as u8; 16])),
+                })
+            },
+            |encoder, row| {
+                (0..row % 40).try_for_each(|at| match (row, at) {
+                    (4000.., 7) => encoder.i64(row),
+                    _ => encoder.extended(Uuid::from_bytes([at as u8; 16])),
+                })
+            },
             |encoder, row| match row % 30 {
                 0 => encoder.null(),
                 _ => (0..row % 30)

@@ -183,8 +183,12 @@ impl<'a, M: Mode> Object<'a, M> {
 
     #[inline(never)]
     fn count_fields(&self, row: Row) -> usize {
-        let extra = row.extra(self.mode, self.bytes).ok().flatten();
-        self.fields_of_row(row).count() + extra.map_or(0, |extra| extra.len())
+        self.fields_of_row(row).count() + self.extras_of_row(row)
+    }
+
+    /// How many members a row has beside the columns.
+    fn extras_of_row(&self, row: Row) -> usize {
+        row.extra(self.mode, self.bytes).ok().flatten().map_or(0, |extra| extra.len())
     }
 
     /// The columns that have a field of this row.
@@ -218,7 +222,7 @@ impl<'a, M: Mode> Object<'a, M> {
                 let whole = first.is_ok_and(|column| {
                     column.gaps & GAPS_MISSING == 0 && column.column != ColumnType::Cells
                 });
-                !whole && self.fields_of_row(row).next().is_none() && self.count_fields(row) == 0
+                !whole && self.fields_of_row(row).next().is_none() && self.extras_of_row(row) == 0
             }
             _ => self.len() == 0,
         }

@@ -273,3 +273,21 @@ fn texts_that_begin_to_repeat_late_get_codes_all_the_same() {
     assert_eq!(column(&late(300, 0)), ColumnType::TextU16);
     assert_eq!(column(&late(300, 3)), ColumnType::TextU16);
 }
+
+/// An array that was refused stays open: whoever goes on all the same does not lose its elements.
+#[test]
+fn an_array_that_is_too_long_stays_open() {
+    let mut options = EncodeOptions::default();
+    options.limits.elements = 3;
+    let mut encoder = Encoder::with_options(options);
+    encoder.begin_array().unwrap();
+    encoder.begin_object().unwrap();
+    encoder.key("laps").unwrap();
+    encoder.begin_array().unwrap();
+    (0..4).try_for_each(|lap| encoder.i64(lap)).unwrap();
+    for _ in 0..2 {
+        assert_eq!(encoder.end_array().unwrap_err().kind(), ErrorKind::ElementLimit);
+        assert_eq!(encoder.end_object().unwrap_err().kind(), ErrorKind::BadSequence);
+    }
+    assert_eq!(encoder.finish().unwrap_err().kind(), ErrorKind::BadSequence);
+}
