@@ -11,6 +11,8 @@
 //! Significant digits are those of the mantissa without leading zeros; trailing
 //! zeros count. 17 is what a shortest round-trip f64 never exceeds.
 
+use crate::words::{bytes_below, bytes_equal, eight};
+
 /// The number form of one literal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number<'t> {
@@ -203,17 +205,12 @@ fn number_length(text: &[u8]) -> usize {
     8 * words.len() + rest.iter().position(end).unwrap_or(rest.len())
 }
 
-/// The first byte of a word that ends a number has its high bit set, and those before have not. By
-/// "Determine if a word has a byte less than n" and "equal to n" of Anderson's Bit Twiddling Hacks.
+/// The high bit of the first byte of a word that ends a number, and bits above it. 0 if none does.
 #[inline]
 fn ends(word: u64) -> u64 {
-    const ONES: u64 = u64::MAX / 255;
-    let (commas, brackets) =
-        (word ^ (ONES * b',' as u64), (word | (ONES * 0x20)) ^ (ONES * b'}' as u64));
-    let spaces = word.wrapping_sub(ONES * (b' ' + 1) as u64) & !word;
-    let commas = commas.wrapping_sub(ONES) & !commas;
-    let brackets = brackets.wrapping_sub(ONES) & !brackets;
-    (spaces | commas | brackets) & (ONES << 7)
+    // Both brackets are the same but for one bit.
+    let brackets = bytes_equal(word | eight(0x20), b'}');
+    bytes_below(word, b' ' + 1) | bytes_equal(word, b',') | brackets
 }
 
 /// The length of the string literal that `text` begins with, quotes included.

@@ -12,6 +12,7 @@ use livebuf::{ColumnType, Extended};
 
 use crate::error::{Error, ErrorKind};
 use crate::number::literal_length;
+use crate::words::{bytes_below, bytes_equal};
 
 /// Size of the buffer in front of a writer.
 const BUFFER: usize = 64 << 10;
@@ -542,16 +543,10 @@ fn is_clean(block: &[u8; 16]) -> bool {
     u128::from_ne_bytes(marks) == 0
 }
 
-/// The same of eight bytes, by "Determine if a word has a byte less than n" and "equal to n" of
-/// Anderson's Bit Twiddling Hacks.
+/// The same of eight bytes.
 #[inline]
 fn are_clean(word: u64) -> bool {
-    const ONES: u64 = u64::MAX / 255;
-    let (quotes, slashes) = (word ^ (ONES * b'"' as u64), word ^ (ONES * b'\\' as u64));
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    let quote = quotes.wrapping_sub(ONES) & !quotes;
-    let slash = slashes.wrapping_sub(ONES) & !slashes;
-    (control | quote | slash) & (ONES << 7) == 0
+    bytes_below(word, 0x20) | bytes_equal(word, b'"') | bytes_equal(word, b'\\') == 0
 }
 
 #[inline]

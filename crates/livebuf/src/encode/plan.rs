@@ -10,7 +10,7 @@ use super::hash_index::HashIndex;
 use super::keys::{KeyList, KeyText};
 use super::stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
-    children, run,
+    children, pairs, run,
 };
 use super::tensors::Tensors;
 use super::texts::Texts;
@@ -113,22 +113,14 @@ impl Summary {
         }
     }
 
-    /// Adds them all. There are no containers among them.
-    #[inline]
+    /// Adds them all.
     pub(super) fn add_all(&mut self, tags: &[u8], cells: &[u64]) {
         let kinds = tags.iter().fold(0, |kinds, &tag| kinds | KINDS[tag as usize]);
+        if kinds & (INT | FLOAT | UUID) != 0 {
+            return tags.iter().zip(cells).for_each(|(&tag, &cell)| self.add(tag, cell));
+        }
         self.count += tags.len() as u32;
         self.kinds |= kinds;
-        if kinds & (INT | FLOAT) != 0 {
-            for (&tag, &cell) in tags.iter().zip(cells) {
-                if KINDS[tag as usize] & (INT | FLOAT) != 0 {
-                    self.numbers.add(tag, cell);
-                }
-            }
-        }
-        if kinds & UUID != 0 {
-            self.uuids += tags.iter().filter(|&&tag| KINDS[tag as usize] == UUID).count() as u32;
-        }
     }
 
     /// The summary of `count` containers of one kind, which have this tag, and of nothing else.
@@ -338,7 +330,7 @@ pub(super) struct Run<'v> {
 impl<'v> Run<'v> {
     #[inline]
     fn values(self) -> impl Iterator<Item = (u8, u64)> + Clone + 'v {
-        self.tags.iter().copied().zip(self.cells.iter().copied())
+        pairs(self.tags, self.cells, 0..self.tags.len())
     }
 }
 

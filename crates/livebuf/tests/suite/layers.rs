@@ -351,16 +351,6 @@ fn no_files_of_the_python_package_use_each_other_in_a_circle() {
 /// A library whose manifest has `test = false` has no tests in `src`, where they would not run.
 #[test]
 fn no_test_lies_where_none_is_run() {
-    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                sources(&path, found);
-            } else if path.extension().is_some_and(|it| it == "rs") {
-                found.push(path);
-            }
-        }
-    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut looked_at = 0;
     let folders = ["crates", "bindings"].map(|folder| fs::read_dir(root.join(folder)).unwrap());
