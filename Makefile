@@ -18,72 +18,92 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-rust test-python test-engines test-parquet test-sqlite test-duckdb test-size test-features test-long \
-	test-files test-address test-thread test-miri test-32 test-shared python-debug pytest fuzz coverage lint \
+.PHONY: demo test test-all test-rust test-python test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-long \
+	test-files test-address test-thread test-miri test-32 test-shared libraries pytest fuzz coverage lint \
 	lint-rust lint-python fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
 	python bench-python bench-engines docs release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
-	@$(CARGO) build --release --quiet -p livebuf-cli --no-default-features --features trace
+	@$(CARGO) build --profile demo -p livebuf-cli --features trace
 	@mkdir -p .demo
 ifeq ($(strip $(FILE)),)
 	@metadata() { $(CARGO) metadata --format-version 1 "$$@" > .demo/metadata.json 2> .demo/cargo.log; }; \
 		metadata || metadata --offline || metadata --offline --no-deps || { cat .demo/cargo.log; exit 1; }
 endif
-	@$(CARGO) run --release --quiet -p livebuf-cli --no-default-features --features trace -- \
+	@$(CARGO) run --profile demo --quiet -p livebuf-cli --features trace -- \
 		demo $(if $(strip $(FILE)),"$(FILE)",.demo/metadata.json) -f -o .demo/document.lbuf
 
-# What Python needs is installed while Rust's tests are built, and built while they run.
+# Behaviour, vectors, examples, the code in the documentation and the oracles in short, in every language.
+# The libraries of all languages are built first. Then Python tests its own while the programs of Rust's
+# tests are built. `make test-all` is the rest.
 test:
-	@$(MAKE) --no-print-directory python-debug & python=$$!; \
-		$(MAKE) --no-print-directory test-rust; rust=$$?; \
-		wait $$python && [ $$rust = 0 ] && $(MAKE) --no-print-directory pytest
+	@$(MAKE) --no-print-directory $(VENV)/test & venv=$$!; \
+		$(MAKE) --no-print-directory libraries || exit 1; \
+		$(MAKE) --no-print-directory test-rust & rust=$$!; \
+		wait $$venv && $(MAKE) --no-print-directory pytest; python=$$?; \
+		wait $$rust && [ $$python = 0 ]
 
-# All default features but the command's Parquet, which takes minutes to build: see test-parquet. The
-# benchmarks have no tests: see bench-answers.
-DEFAULTS := livebuf/default,livebuf-c/default,livebuf-log/default
+# One set of packages, so that each crate is built once, with the features that all of them need together.
+# Left out is what takes minutes to build or needs an engine: see test-engines, and bench-answers.
+TESTED := --workspace --exclude livebuf-sqlite --exclude livebuf-duckdb --exclude livebuf-parquet \
+	--exclude livebuf-parquet-python --exclude livebuf-bench --exclude livebuf-c-bench
+# What `maturin` sets, too: the module is loaded by an interpreter and links none.
+export PYO3_BUILD_EXTENSION_MODULE := 1
+BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
+PACKAGE := target/python
+
+# The libraries, and Python's package with its module in PACKAGE, built with debug assertions. What users
+# install is `make python`.
+libraries:
+	$(CARGO) build --lib $(TESTED)
+	@rm -rf $(PACKAGE) && mkdir -p $(PACKAGE) && cp -R bindings/python/python/. $(PACKAGE)
+	@for library in $(BUILT)/lib_livebuf.so $(BUILT)/lib_livebuf.dylib; do \
+		[ ! -f $$library ] || cp $$library $(PACKAGE)/livebuf/_livebuf.so; done
 
 test-rust:
-	$(CARGO) test --workspace --exclude livebuf-python --exclude livebuf-sqlite --exclude livebuf-duckdb --exclude livebuf-parquet \
-		--exclude livebuf-parquet-python --exclude livebuf-bench --exclude livebuf-c-bench --no-default-features --features $(DEFAULTS)
-	$(CARGO) test -p livebuf --features trace --test pages
+	$(CARGO) test $(TESTED)
+	@$(BUILT)/examples/http_ranges
 
-# Built with debug assertions; what users install is `make python`.
-python-debug: $(VENV)/test
-	@rm -rf $(WHEELS)
-	$(VENV)/bin/maturin build --profile dev --quiet -m bindings/python/Cargo.toml -i $(VENV)/bin/python -o $(WHEELS)
-	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
-
-test-python: python-debug
+test-python: libraries $(VENV)/test
 	@$(MAKE) --no-print-directory pytest
 
+ON_PACKAGE = PYTHONPATH=$(CURDIR)/$(PACKAGE)
 pytest:
-	cd bindings/python && ../../$(VENV)/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	cd bindings/python && $(ON_PACKAGE) ../../$(VENV)/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
+# Everything else, in every language: whatever `make test` leaves out as it takes long, needs large packages or
+# tools.
+test-all: export LIVEBUF_ALL := 1
+test-all: $(VENV)/all
+	@$(MAKE) --no-print-directory test
+	$(CARGO) test -p livebuf-c --features header --test header
+	@$(MAKE) --no-print-directory test-size test-engines test-wheel
+
+# The wheel as users get it: what it holds, and the tests that import nothing but it.
+test-wheel: python $(VENV)/test
+	cd bindings/python && ../../$(VENV)/bin/python -m pytest tests/test_package.py tests/test_document.py tests/test_codec.py
 
 $(VENV_ENGINES)/ready: bindings/python/pyproject.toml
 	$(PYTHON) -m venv $(VENV_ENGINES)
 	$(VENV_ENGINES)/bin/pip install --quiet --upgrade pip
+	@echo "installing Spark, Dask, polars and DuckDB into $(VENV_ENGINES), half a gigabyte"
 	$(VENV_ENGINES)/bin/pip install --quiet --group bindings/python/pyproject.toml:engines
 	@touch $@
 
 # SQLite; DuckDB; Dask on two processes, Spark on two executors; the code in docs/engines.md. Downloads half a
 # gigabyte once. Spark needs Java 17.
-test-engines: test-sqlite test-duckdb test-parquet python-debug $(VENV_ENGINES)/ready
+test-engines: test-sqlite test-duckdb test-parquet libraries $(VENV_ENGINES)/ready
 	$(VENV)/bin/maturin build --profile dev --quiet -m bindings/parquet/Cargo.toml -i $(VENV)/bin/python -o $(WHEELS)
-	$(VENV_ENGINES)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
-	cd bindings/python && ../../$(VENV_ENGINES)/bin/python -m pytest tests/engines
+	$(VENV_ENGINES)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/livebuf_parquet-*.whl
+	cd bindings/python && $(ON_PACKAGE) ../../$(VENV_ENGINES)/bin/python -m pytest tests/engines
 
 # Built apart from the rest, which would wait for the arrow and parquet crates.
 test-parquet:
-	$(CARGO) test -p livebuf-parquet -p livebuf-cli
+	$(CARGO) test -p livebuf-parquet -p livebuf-cli --features livebuf-cli/parquet
 
-# The extension for SQLite, loaded by apsw's SQLite. Its features are not those of the other
-# tests' crates, so it is built by itself.
+# The extension for SQLite, loaded by apsw's SQLite.
 test-sqlite: $(VENV)/test
-	$(CARGO) test -p livebuf --features partial --test partial
-	$(CARGO) test -p livebuf --features partial --doc partial
-	$(CARGO) run --quiet -p livebuf --features partial --example http_ranges
 	$(CARGO) build -p livebuf-sqlite
 	cd bindings/sqlite && ../../$(VENV)/bin/python -m pytest -q -W error tests
 
@@ -93,9 +113,9 @@ bench-sqlite: $(VENV)/test
 	$(VENV)/bin/python bindings/sqlite/bench.py $(ARGS)
 
 # The extension for DuckDB, loaded by the DuckDB of PyPI's wheel. Files for it are made in Python.
-test-duckdb: python-debug
+test-duckdb: libraries $(VENV)/all
 	$(CARGO) build -p livebuf-duckdb
-	cd bindings/duckdb && ../../$(VENV)/bin/python -m pytest -q -W error tests
+	cd bindings/duckdb && $(ON_PACKAGE) ../../$(VENV)/bin/python -m pytest -q -W error tests
 
 # Beside JSON text, Parquet and JSON lines, on your file or twitter.json; ARGS="--rows 100 FILE".
 bench-duckdb: python $(VENV)/bench
@@ -116,7 +136,17 @@ $(VENV)/build:
 	@touch $@
 
 $(VENV)/test: $(VENV)/build bindings/python/pyproject.toml
+	@echo "installing what Python's tests need into $(VENV), 100 MB"
 	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:test
+	@touch $@
+
+$(VENV)/all: $(VENV)/test
+	@echo "installing all that Python's tests can use into $(VENV), a gigabyte"
+	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:all
+	@touch $@
+
+$(VENV)/lint: $(VENV)/build bindings/python/pyproject.toml
+	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:lint
 	@touch $@
 
 $(VENV)/release: $(VENV)/build bindings/python/pyproject.toml
@@ -143,7 +173,7 @@ PYTHONS ?= python3.11 python3.12 python3.13
 release: $(VENV)/release
 	$(VENV)/bin/python bindings/python/release.py target/dist $(PYTHONS)
 
-$(VENV)/bench: $(VENV)/test
+$(VENV)/bench: $(VENV)/all
 	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:bench
 	@touch $@
 
@@ -163,7 +193,7 @@ test-size:
 # By itself: the feature must not be unified into the workspace, whose other users of
 # serde_json it would change. Builds serde_json and what uses it once more.
 test-features:
-	$(CARGO) test -p livebuf-json --features serde_json/arbitrary_precision
+	$(CARGO) test -p livebuf-tests --test json --features serde_json/arbitrary_precision
 
 # All oracles on new inputs. Says how many, and by which seeds they are made again. Then logs with a
 # fault at every step, and one writer and three readers of shared memory for a minute.
@@ -174,13 +204,13 @@ test-long:
 	$(MAKE) --no-print-directory test-shared
 
 SECONDS ?= 60
-test-shared: python-debug
-	cd bindings/python && LIVEBUF_SECONDS=$(SECONDS) ../../$(VENV)/bin/python -m pytest -s tests/test_seqlock.py
+test-shared: libraries $(VENV)/test
+	cd bindings/python && $(ON_PACKAGE) LIVEBUF_SECONDS=$(SECONDS) ../../$(VENV)/bin/python -m pytest -s tests/test_seqlock.py
 
 # Long random edits of large documents: `make test-files STEPS=300000`.
 ONLY ?= files::
 test-files:
-	LIVEBUF_STEPS=$(STEPS) $(CARGO) test --quiet -p livebuf-fuzz --test suite -- --nocapture $(ONLY)
+	LIVEBUF_STEPS=$(STEPS) $(CARGO) test --quiet -p livebuf-tests --test oracles -- --nocapture $(ONLY)
 
 # The Rust code, standard library included, by AddressSanitizer; what threads share, by
 # ThreadSanitizer. Each builds everything once more, in its own folder.
@@ -188,20 +218,20 @@ SANITIZED = CARGO_TARGET_DIR=target/$(1) RUSTFLAGS=-Zsanitizer=$(1) RUSTDOCFLAGS
 	$(NIGHTLY) $(2) -Zbuild-std --target $(HOST)
 
 test-address:
-	$(call SANITIZED,address,test) -p livebuf -p livebuf-json -p livebuf-arrow -p livebuf-log -p livebuf-patch -p livebuf-query --lib --tests
+	$(call SANITIZED,address,test) -p livebuf -p livebuf-json -p livebuf-log -p livebuf-patch -p livebuf-query -p livebuf-tests --lib --tests
 	$(call SANITIZED,address,run) -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS) --slow 60
 
 test-thread:
-	$(call SANITIZED,thread,test) -p livebuf-fuzz --test suite threads::
+	$(call SANITIZED,thread,test) -p livebuf-tests --test oracles threads::
 
 # The unsafe code of the core, and what threads share, interpreted: slow.
 test-miri:
-	MIRIFLAGS=-Zmiri-disable-isolation $(NIGHTLY) miri test -p livebuf-fuzz --test suite -- threads:: interpreted::
+	MIRIFLAGS=-Zmiri-disable-isolation $(NIGHTLY) miri test -p livebuf-tests --test oracles -- threads:: interpreted::
 
 # Where pointers have 32 bits. Needs `rustup target add i686-unknown-linux-gnu` and a C
 # compiler with -m32 (Debian: gcc-multilib).
 test-32:
-	$(CARGO) test --target i686-unknown-linux-gnu -p livebuf -p livebuf-json -p livebuf-fuzz
+	$(CARGO) test --target i686-unknown-linux-gnu -p livebuf -p livebuf-json -p livebuf-tests
 	$(CARGO) run --target i686-unknown-linux-gnu -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS)
 
 # By coverage, with `cargo install cargo-fuzz`: `make fuzz TARGET=mutations MINUTES=60`.
@@ -212,14 +242,15 @@ fuzz:
 
 # Lines that tests reach, by file, and those that they do not. Needs
 # `cargo install cargo-llvm-cov`. Processes that tests kill leave broken profiles.
+coverage: export LIVEBUF_ALL := 1
 coverage:
-	$(CARGO) llvm-cov --no-report test -p livebuf -p livebuf-json -p livebuf-arrow -p livebuf-log -p livebuf-patch -p livebuf-query -p livebuf-fuzz
+	$(CARGO) llvm-cov --no-report test -p livebuf -p livebuf-json -p livebuf-arrow -p livebuf-log -p livebuf-patch -p livebuf-query -p livebuf-tests
 	$(CARGO) llvm-cov report --summary-only --show-missing-lines --failure-mode all \
 		--ignore-filename-regex '(fuzz|tests)/'
 
 lint: lint-rust lint-python
 
-lint-python: $(VENV)/test
+lint-python: $(VENV)/lint
 	cd bindings/python && ../../$(VENV)/bin/ruff check . && ../../$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sql bindings/sqlite bindings/duckdb docs bench
 	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sql bindings/sqlite bindings/duckdb docs bench

@@ -82,7 +82,9 @@ step "garbage" "$work/garbage"
 step "threads" "$work/threads"
 step "the test vectors" "$work/vectors" ../../testdata/vectors/*.lbuf
 # The two that take longest, beside the others: what runs as a user would run it needs one core.
-if has valgrind; then
+if [ -z "${LIVEBUF_ALL:-}" ]; then
+  skip "valgrind and sanitizers" "make test-all runs them"
+elif has valgrind; then
   under_valgrind() {
     valgrind="valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect"
     mkdir -p "$work/valgrind"
@@ -100,7 +102,9 @@ sanitized() {
   echo 'int main(void) { return 0; }' > "$work/empty.c"
   "$CC" -fsanitize=address,undefined "$work/empty.c" -o "$work/empty" 2> "$work/empty.log" && "$work/empty"
 }
-if sanitized; then
+if [ -z "${LIVEBUF_ALL:-}" ]; then
+  : # said above
+elif sanitized; then
   with_sanitizers() {
     sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
     mkdir -p "$work/sanitizers"

@@ -27,7 +27,7 @@
 //! | `codec`, `json` | `dumps`, `loads`; JSON text |
 //!
 //! Files use those above them in this table, and none below: a test of the core reads every
-//! path (`crates/livebuf/tests/suite/layers.rs`).
+//! path (`tests/livebuf/layers.rs`).
 
 mod array;
 mod codec;

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def modules() -> dict[str, ModuleType]:
     """The runner's scripts, and the generators of the Python benchmark."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     places = [str(ROOT / "bench"), str(ROOT / "bindings" / "python")]
     sys.path[:0] = places
     try:

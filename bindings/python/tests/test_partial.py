@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import livebuf
-import livebuf.polars
 import numpy
-import polars
-import pyarrow
 import pytest
 from conftest import sample
 from hypothesis import given
 from hypothesis import strategies as st
+
+polars = pytest.importorskip("polars", reason="polars is not installed")
+pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+import livebuf.polars  # noqa: E402
 
 SAMPLE = sample(3000)
 BYTES = livebuf.dumps(SAMPLE)

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 import livebuf
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from livebuf import Document
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 ROWS = [
     {

@@ -42,13 +42,13 @@ pub(crate) enum Command {
     /// Two things are not kept. The order of keys in Variants is lost, unless you give --variant
     /// --no-shred. A missing field comes back as null, unless you give --variant. Values that
     /// Variant cannot hold are refused: see --lossy.
-    #[cfg(feature = "parquet")]
+    ///
+    /// The command has to be built with its feature "parquet".
     ToParquet(ToParquet),
     /// Make a document of a Parquet file: an array with an object for each row
     ///
     /// A file that to-parquet made of one value, or of an array without objects, becomes that value
-    /// again.
-    #[cfg(feature = "parquet")]
+    /// again. The command has to be built with its feature "parquet".
     FromParquet(FromParquet),
     /// Print the values at pointers as JSON, one a line
     ///
@@ -204,7 +204,6 @@ fn widths() -> impl TypedValueParser<Value = u8> {
     PossibleValuesParser::new(["1", "2", "4", "8"]).try_map(|width| width.parse::<u8>())
 }
 
-#[cfg(feature = "parquet")]
 #[derive(Args, Debug)]
 pub(crate) struct ToParquet {
     /// The document
@@ -229,7 +228,6 @@ pub(crate) struct ToParquet {
 }
 
 /// How pages of a Parquet file are compressed.
-#[cfg(feature = "parquet")]
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Compression {
     /// Not at all
@@ -240,7 +238,6 @@ pub(crate) enum Compression {
     Zstd,
 }
 
-#[cfg(feature = "parquet")]
 #[derive(Args, Debug)]
 pub(crate) struct FromParquet {
     /// The Parquet file (- is standard input)

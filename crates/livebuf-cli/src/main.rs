@@ -73,6 +73,8 @@ fn run(command: Command) -> Outcome {
         Command::ToParquet(args) => parquet::to_parquet(&args),
         #[cfg(feature = "parquet")]
         Command::FromParquet(args) => parquet::from_parquet(&args),
+        #[cfg(not(feature = "parquet"))]
+        Command::ToParquet(_) | Command::FromParquet(_) => Err(without_parquet()),
         Command::Get(args) => look::get(&args),
         Command::Keys(args) => look::keys(&args),
         Command::Validate(args) => look::validate(&args),
@@ -91,6 +93,14 @@ fn run(command: Command) -> Outcome {
         Command::Completions(args) => completions(args.shell),
         Command::Demo(args) => demo::demo(&args),
     }
+}
+
+/// Building it takes longer than all of the rest, so the command has it only where it is asked for.
+#[cfg(not(feature = "parquet"))]
+fn without_parquet() -> Failure {
+    Failure::trouble("this command was built without Parquet").with_hint(
+        "cargo install --path crates/livebuf-cli --features parquet builds one that has it",
+    )
 }
 
 fn completions(shell: clap_complete::Shell) -> Outcome {

@@ -11,7 +11,7 @@
 //! Text is read strictly by RFC 8259: UTF-8 only, one value and nothing behind it, no
 //! byte order mark, no comments, no trailing commas. Escapes that name half a surrogate
 //! pair are errors, because no UTF-8 can hold them. What the RFC leaves open is listed in
-//! `tests/suite/json_test_suite.rs`.
+//! `tests/json/json_test_suite.rs`.
 //!
 //! Bytes, which JSON does not have, are printed as a string of their base64 (RFC 4648
 //! section 4, with padding) and read back as that string.

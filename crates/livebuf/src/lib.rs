@@ -96,6 +96,7 @@ extern crate std;
 // | `serde_support` | Rust values to documents and back |
 // | `macros` | `json!` |
 // | `mapped` | documents in files |
+// | `instances` | editors that tests share |
 mod block;
 #[cfg(feature = "alloc")]
 mod change;
@@ -104,6 +105,9 @@ mod edit;
 mod encode;
 mod error;
 mod format;
+#[cfg(all(debug_assertions, not(test), feature = "delta", feature = "std", any(unix, windows)))]
+#[doc(hidden)]
+pub mod instances;
 #[cfg(feature = "alloc")]
 #[doc(hidden)]
 pub mod macros;

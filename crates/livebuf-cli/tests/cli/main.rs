@@ -1729,3 +1729,15 @@ fn a_log_is_followed() {
     let _ = follow.kill();
     follow.wait().unwrap();
 }
+
+/// The commands for Parquet are known to each build, and say how to get one that has them.
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_parquet_says_how_to_get_one() {
+    let place = Place::new();
+    place.document("a.lbuf", USERS);
+    for line in ["to-parquet a.lbuf -o a.parquet", "from-parquet a.lbuf -o b.lbuf"] {
+        says(place.run(line), 2, &["without Parquet", "--features parquet"]);
+    }
+    assert_eq!(place.names(), ["a.lbuf"]);
+}

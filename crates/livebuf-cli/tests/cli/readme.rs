@@ -98,9 +98,7 @@ fn help(words: &[&str], page: &mut String) {
     }
 }
 
-/// `UPDATE=1 cargo test -p livebuf-cli the_page_of_all_commands` writes it. The command has all
-/// its features there: `make test-parquet` runs this.
-#[cfg_attr(not(feature = "parquet"), ignore = "the page has the commands for Parquet")]
+/// `UPDATE=1 cargo test -p livebuf-cli the_page_of_all_commands` writes it.
 #[test]
 fn the_page_of_all_commands() {
     let mut page = BEGINNING.to_owned();

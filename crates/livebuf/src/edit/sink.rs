@@ -292,13 +292,13 @@ impl<S: Storage, O: Observer> Sink for Writer<'_, S, O> {
 }
 
 /// The run that counts, and the run that writes, as edits take them: each has code of its own.
-#[cfg(not(feature = "small"))]
+#[cfg(not(any(feature = "small", debug_assertions)))]
 mod runs {
     pub(in crate::edit) use super::{Sizer as Counting, Writer as Writing};
 }
 
-/// In the small build one code serves both runs.
-#[cfg(feature = "small")]
+/// In the small build one code serves both runs, and in builds for tests, which take less time so.
+#[cfg(any(feature = "small", debug_assertions))]
 mod runs {
     use super::*;
 

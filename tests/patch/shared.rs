@@ -39,7 +39,7 @@ fn run(text: &str) -> usize {
 
 #[test]
 fn public_suite() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/suites/json-patch");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/suites/json-patch");
     let Ok(files) = folder.read_dir() else {
         eprintln!("SKIPPED: no public suite in {}", folder.display());
         return;

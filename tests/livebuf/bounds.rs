@@ -147,7 +147,6 @@ fn short_rows_under_long_keys_are_no_damage() {
         let mut copy = DocBuf::new().unwrap();
         copy.set_root(checked.root()).unwrap();
         copy.validate().unwrap();
-        #[cfg(feature = "serde")]
         {
             let value: serde_json::Value = livebuf::from_doc(checked).unwrap();
             assert_eq!(livebuf::to_vec(&value).unwrap(), bytes);

@@ -33,7 +33,7 @@ fn forced(folder: &Path, name: &str, found: &mut BTreeMap<String, usize>) {
 
 #[test]
 fn forced_inlining_is_measured() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = BTreeMap::new();
     for (folder, prefix) in SOURCES {
         forced(&root.join(folder), prefix, &mut found);

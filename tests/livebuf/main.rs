@@ -3,7 +3,6 @@
 
 mod api;
 mod bounds;
-#[cfg(feature = "serde")]
 mod conversions;
 mod deltas;
 mod editing;
@@ -13,8 +12,10 @@ mod handles;
 mod inlining;
 mod layers;
 mod limits;
+mod mapped;
+mod pages;
+mod partial;
 mod reading;
-#[cfg(feature = "serde")]
 mod serde_support;
 mod space;
 mod templates;

@@ -11,7 +11,8 @@ use livebuf_fuzz::tree::Tree;
 use std::path::PathBuf;
 
 fn steps() -> usize {
-    std::env::var("LIVEBUF_STEPS").map_or(500, |steps| steps.parse().expect("a number"))
+    let few = if std::env::var_os("LIVEBUF_ALL").is_some() { 500 } else { 150 };
+    std::env::var("LIVEBUF_STEPS").map_or(few, |steps| steps.parse().expect("a number"))
 }
 
 fn files() -> Vec<(String, Tree)> {

@@ -288,7 +288,7 @@ fn a_state_needs_a_place() {
 
 /// Where the vectors are.
 fn vectors() -> std::path::PathBuf {
-    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/deltas")
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/deltas")
 }
 
 /// Deltas that must be read: name, base, delta, document afterwards.

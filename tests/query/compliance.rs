@@ -5,7 +5,7 @@ use livebuf_query::Query;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
-const SUITE: &str = "../../../shared/suites/jsonpath/cts.json";
+const SUITE: &str = "../../shared/suites/jsonpath/cts.json";
 
 fn document(json: &Json) -> DocBuf {
     livebuf_json::from_str(&json.to_string()).unwrap()

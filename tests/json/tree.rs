@@ -121,7 +121,7 @@ fn same_number(literal: &str, printed: &str) -> bool {
 
 /// The directory of shared files, when it is there.
 pub(crate) fn shared(path: &str) -> Option<PathBuf> {
-    let full = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
+    let full = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(path);
     if full.exists() {
         return Some(full);
     }

@@ -318,7 +318,7 @@ fn reading_uses_little_memory() {
         assert!(peak_bytes <= 10 * text.len(), "{name}: {peak_bytes}");
     }
 
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let Ok(entries) = std::fs::read_dir(&data) else {
         println!("skipped: {} is absent", data.display());
         assert!(within, "more than 10 times the text, see above");

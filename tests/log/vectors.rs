@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 fn vectors() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/logs")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata/logs")
 }
 
 fn forged(make: impl FnOnce(&mut Forge)) -> Vec<u8> {

@@ -346,7 +346,9 @@ fn aliased(build: &DocBuf, outer: usize, inner: usize) -> Vec<u8> {
 /// a valid one can hold.
 #[test]
 fn values_that_alias_are_bounded() {
-    for (name, doc) in samples() {
+    // `make test` looks at every fourth sample, `make test-all` (`LIVEBUF_ALL`) at all.
+    let every = if std::env::var_os("LIVEBUF_ALL").is_some() { 1 } else { 4 };
+    for (name, doc) in samples().into_iter().step_by(every) {
         let bytes = aliased(&doc, 100, 100);
         let (root, used) = (Doc::open(&bytes).unwrap().root(), bytes.len());
         assert!(Doc::open(&bytes).unwrap().validate().is_err());

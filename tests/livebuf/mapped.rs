@@ -1,6 +1,6 @@
 //! Documents in files: reading, editing in place, edits through the journal,
 //! locks, full disks, files that are no documents.
-#![cfg(all(feature = "std", unix, not(miri)))]
+#![cfg(all(unix, not(miri)))]
 
 use livebuf::mapped::{self, FileEdit, FileStorage, MappedFile, MappedStorage};
 use livebuf::{DocBuf, Editor, Error, ErrorKind, New, Storage, json};
@@ -641,7 +641,7 @@ fn killed_sessions_leave_whole_documents() {
     let (mut last, mut recovered) = (0, 0);
     for round in 0..rounds {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "edit_until_killed", "--ignored", "--nocapture"])
+            .args(["--exact", "mapped::edit_until_killed", "--ignored", "--nocapture"])
             .env("LIVEBUF_TEST_FILE", &path)
             .stdout(std::process::Stdio::piped())
             .spawn()
@@ -741,7 +741,7 @@ fn fill_the_disk() {
 fn a_full_disk_is_an_error() {
     let place = Place::new("full");
     place.file("laps.lbuf", laps(5000).as_bytes());
-    let limit = "trap '' XFSZ; ulimit -f 160; exec \"$0\" --exact fill_the_disk --ignored";
+    let limit = "trap '' XFSZ; ulimit -f 160; exec \"$0\" --exact mapped::fill_the_disk --ignored";
     let output = Command::new("sh")
         .args(["-c", limit])
         .arg(std::env::current_exe().unwrap())

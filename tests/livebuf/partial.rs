@@ -1,7 +1,5 @@
 //! Documents of which only what is read is fetched: the same answers as of whole ones, few bytes,
-//! and errors of the source. Needs the `partial` feature:
-//! `cargo test -p livebuf --features partial --test partial`.
-#![cfg(feature = "partial")]
+//! and errors of the source.
 
 use livebuf::{Doc, DocBuf, Error, ErrorKind, Partial, PartialError, ReadAt, View, json};
 

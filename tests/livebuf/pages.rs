@@ -1,6 +1,4 @@
 //! How many 4 KiB pages of a large document a look-up and an edit touch.
-//! Needs the `trace` feature: `cargo test -p livebuf --features trace --test pages`.
-#![cfg(feature = "trace")]
 
 use livebuf::{DocBuf, Encoder, New, json, trace};
 
