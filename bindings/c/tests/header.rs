@@ -1,6 +1,6 @@
 //! The header and the reference say what the source says: both are made from it here and
-//! compared with what is committed. `UPDATE=1 cargo test -p livebuf-c --test header` writes
-//! them.
+//! compared with what is committed. `UPDATE=1 cargo test -p livebuf-c --features header
+//! --test header` writes them.
 
 use std::collections::BTreeMap;
 use std::fs;
