@@ -1,5 +1,5 @@
 //! Limits hold, scaled down; the ignored tests are at real size
-//! (`cargo test --release -p livebuf -- --ignored`, 12 GB of memory).
+//! (`cargo test --release -p livebuf-tests -- --ignored`, 12 GB of memory).
 
 use livebuf::{DocBuf, EncodeOptions, Encoder, ErrorKind, Limits, New, Result, Tensor};
 
