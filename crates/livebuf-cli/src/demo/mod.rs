@@ -8,12 +8,13 @@ mod time;
 
 use crate::args::Demo;
 use crate::convert::not_read;
+use crate::edit::Noted;
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{NewFile, Out, check_new_file, colours};
 use crate::source::read;
 use anstyle::{AnsiColor, Style};
-use livebuf::mapped::{Changes, FileEdit};
+use livebuf::mapped::FileEdit;
 use livebuf::{Doc, DocBuf, Editor, Kind, New, Observer, Storage, Valid, Value, VecStorage};
 use pick::Picked;
 use serde_json::Value as Json;
@@ -146,28 +147,9 @@ fn edits(doc: Doc<'_, Valid>, picked: &Picked) -> Vec<Edit> {
 
 impl Edit {
     /// The new value as a document of its own, made before the clock runs.
-    fn new_value(&self) -> livebuf::Result<DocBuf> {
-        let mut document = DocBuf::new()?;
-        match &self.value {
-            Some(Json::Number(number)) => match number.as_i64() {
-                Some(number) => document.set_root(number)?,
-                None => document.set_root(number.as_f64())?,
-            },
-            Some(Json::String(text)) => document.set_root(text)?,
-            Some(Json::Bool(value)) => document.set_root(*value)?,
-            Some(Json::Array(_)) => document.set_root(New::array(0))?,
-            Some(Json::Object(members)) => {
-                let root = document.set_root(New::object(members.len()))?;
-                for (key, value) in members {
-                    if let Some(root) = root {
-                        document.set(root, key.as_str(), value.as_str().unwrap_or_default())?;
-                    }
-                }
-                root
-            }
-            _ => None,
-        };
-        Ok(document)
+    fn new_value(&self) -> Outcome<DocBuf> {
+        livebuf_json::from_str(&self.value.as_ref().unwrap_or(&Json::Null).to_string())
+            .map_err(|error| Failure::trouble(format!("a value of the demo: {error}")))
     }
 
     fn apply<S: Storage, O: Observer>(
@@ -213,14 +195,11 @@ impl Edit {
 }
 
 /// A trusted document in a buffer with some room, as edited documents have.
-fn with_room<O: Observer>(
-    document: &DocBuf,
-    observer: O,
-) -> livebuf::Result<Editor<VecStorage, O>> {
+fn with_room(document: &DocBuf, noted: Noted) -> livebuf::Result<Editor<VecStorage, Noted>> {
     let bytes = document.as_bytes();
     let mut storage = VecStorage::with_capacity((bytes.len() + bytes.len() / 8 + 65_536) as u64)?;
     storage.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-    let mut editor = Editor::open_unvalidated_with(storage, observer)?;
+    let mut editor = Editor::open_unvalidated_with(storage, noted)?;
     editor.validate()?;
     Ok(editor)
 }
@@ -316,25 +295,24 @@ impl Show {
         let failure = |error| Failure::document(Path::new("the demo's document"), error);
         self.title("Edits, made in the stored bytes")?;
         self.row("", ["time", "read", "written"])?;
-        let values: Vec<DocBuf> =
-            edits.iter().map(Edit::new_value).collect::<livebuf::Result<_>>().map_err(failure)?;
+        let values: Vec<DocBuf> = edits.iter().map(Edit::new_value).collect::<Outcome<_>>()?;
         for (at, (edit, value)) in edits.iter().zip(&values).enumerate() {
             // Each run gets a fresh copy with the edits before it, so that all runs find the
             // same.
-            let before = |editor: &mut Editor<VecStorage, _>| {
+            let before = |editor: &mut Editor<VecStorage, Noted>| {
                 edits[..at]
                     .iter()
                     .zip(&values)
                     .try_for_each(|(edit, value)| edit.apply(editor, value))
             };
-            let mut start = with_room(document, Changes::default()).map_err(failure)?;
+            let mut start = with_room(document, Noted::default()).map_err(failure)?;
             before(&mut start).map_err(failure)?;
             let start = DocBuf::from_bytes_unvalidated(start.as_bytes()).map_err(failure)?;
             let time = on_fresh(
-                || with_room(&start, ()),
+                || with_room(&start, Noted::default()),
                 |editor| editor.as_mut().map(|editor| edit.apply(editor, value)).is_ok(),
             );
-            let mut editor = with_room(&start, Changes::default()).map_err(failure)?;
+            let mut editor = with_room(&start, Noted::counting()).map_err(failure)?;
             let mut done = Ok(());
             let read = bytes_read(|| done = edit.apply(&mut editor, value));
             done.map_err(failure)?;
@@ -364,7 +342,7 @@ impl Show {
         let failure = |error: std::io::Error| Failure::io(path, &error);
         let (mut written, start) = (0, std::time::Instant::now());
         for edit in edits {
-            let value = edit.new_value().map_err(|error| Failure::document(path, error))?;
+            let value = edit.new_value()?;
             let mut file = FileEdit::open(path).map_err(failure)?;
             file.editor()
                 .validate()
@@ -384,10 +362,11 @@ impl Show {
         self.out.line("")
     }
 
-    fn prove(&mut self, mut document: DocBuf, mut tree: Json, edits: &[Edit]) -> Outcome {
+    fn prove(&mut self, document: DocBuf, mut tree: Json, edits: &[Edit]) -> Outcome {
         let failure = |error| Failure::document(Path::new("the demo's document"), error);
+        let mut document = with_room(&document, Noted::default()).map_err(failure)?;
         for edit in edits {
-            let value = edit.new_value().map_err(failure)?;
+            let value = edit.new_value()?;
             edit.apply(&mut document, &value).map_err(failure)?;
             edit.apply_to_tree(&mut tree);
         }
