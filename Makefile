@@ -198,9 +198,10 @@ test-features:
 # All oracles on new inputs. Says how many, and by which seeds they are made again. Then logs with a
 # fault at every step, and one writer and three readers of shared memory for a minute.
 test-long:
-	$(CARGO) run --quiet -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS) $(ARGS)
+	$(CARGO) build $(TESTED) --bin long
+	$(BUILT)/long --minutes $(MINUTES) --jobs $(JOBS) $(ARGS)
 	LIVEBUF_LONG=1 $(MAKE) --no-print-directory test-files ONLY="files:: hostile::every_byte"
-	LIVEBUF_LONG=1 $(CARGO) test --quiet -p livebuf-log faults
+	LIVEBUF_LONG=1 $(CARGO) test --quiet $(TESTED) --lib --test log faults
 	$(MAKE) --no-print-directory test-shared
 
 SECONDS ?= 60
@@ -210,7 +211,7 @@ test-shared: libraries $(VENV)/test
 # Long random edits of large documents: `make test-files STEPS=300000`.
 ONLY ?= files::
 test-files:
-	LIVEBUF_STEPS=$(STEPS) $(CARGO) test --quiet -p livebuf-tests --test oracles -- --nocapture $(ONLY)
+	LIVEBUF_STEPS=$(STEPS) $(CARGO) test --quiet $(TESTED) --test oracles -- --nocapture $(ONLY)
 
 # The Rust code, standard library included, by AddressSanitizer; what threads share, by
 # ThreadSanitizer. Each builds everything once more, in its own folder.
