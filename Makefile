@@ -218,6 +218,9 @@ test-files:
 SANITIZED = CARGO_TARGET_DIR=target/$(1) RUSTFLAGS=-Zsanitizer=$(1) RUSTDOCFLAGS=-Zsanitizer=$(1) \
 	$(NIGHTLY) $(2) -Zbuild-std --target $(HOST)
 
+# As thorough as `make test-all`.
+test-address test-32: export LIVEBUF_ALL := 1
+
 test-address:
 	$(call SANITIZED,address,test) -p livebuf -p livebuf-json -p livebuf-log -p livebuf-patch -p livebuf-query -p livebuf-tests --lib --tests
 	$(call SANITIZED,address,run) -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS) --slow 60
