@@ -1,7 +1,7 @@
 //! Deltas: made of edits, applied to copies of the document, shown.
 
 use crate::args::{Delta as Command, DeltaApply, DeltaBegin, DeltaMake, DeltaShow, Editing};
-use crate::edit::{apply as edit, check, operations, told};
+use crate::edit::{Noted, apply as edit, check, operations, told};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{NewFile, Out, check_new_file};
@@ -49,9 +49,11 @@ fn make(args: &DeltaMake) -> Outcome {
         true => Recorder::with_old(storage.bytes()),
         false => Recorder::new(storage.bytes()),
     };
-    let mut copy = Editor::open_unvalidated_with(storage, recorder).map_err(failure)?;
+    let mut copy = Editor::open_unvalidated_with(storage, Noted::Record(recorder)).map_err(failure)?;
     edit(path, &args.editing, &mut copy, &edits)?;
-    let recorder = std::mem::take(copy.observer_mut());
+    let Noted::Record(recorder) = std::mem::take(copy.observer_mut()) else {
+        unreachable!("the copy was opened with a recorder");
+    };
     let mut delta = Delta::make(&mut copy, recorder).map_err(|error| wrong(path, error))?;
     if args.digest {
         delta.set_digest(copy.doc()).map_err(|error| wrong(path, error))?;

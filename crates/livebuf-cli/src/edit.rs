@@ -9,7 +9,7 @@ use crate::sink::{Out, refuse_terminal};
 use crate::source::{Loaded, Source, not_opened, patiently, read, tally};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::{Changes, FileEdit};
-use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Observer, Storage, VecStorage};
+use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Observer, Recorder, Storage, VecStorage};
 use livebuf_patch::{Patch, PatchError};
 use livebuf_query::Query;
 use std::path::{Path, PathBuf};
@@ -41,27 +41,39 @@ pub(crate) enum Edit {
     Merge(Given),
 }
 
-/// Notes which bytes are written, where that is asked for. All documents in memory are edited with
-/// it: with one type of editor the command is built in less time.
+/// What is noted while a document in memory is edited. All of them are edited with it, since each
+/// type of editor takes as long to build as the rest of the command.
 #[derive(Default)]
-pub(crate) struct Noted(Option<Changes>);
+pub(crate) enum Noted {
+    #[default]
+    Nothing,
+    /// Which bytes are written.
+    Count(Changes),
+    /// What a delta is made of.
+    Record(Recorder),
+}
 
 impl Noted {
     pub(crate) fn counting() -> Noted {
-        Noted(Some(Changes::default()))
+        Noted::Count(Changes::default())
     }
 
     /// Bytes that were written, each counted once, and in how many places.
     pub(crate) fn count(&self) -> (u64, u64) {
-        self.0.as_ref().map_or((0, 0), Changes::count)
+        match self {
+            Noted::Count(changes) => changes.count(),
+            _ => (0, 0),
+        }
     }
 }
 
 impl Observer for Noted {
     #[inline]
     fn write(&mut self, offset: u64, old: &[u8], new: &[u8]) {
-        if let Some(changes) = &mut self.0 {
-            changes.write(offset, old, new);
+        match self {
+            Noted::Nothing => {}
+            Noted::Count(changes) => changes.write(offset, old, new),
+            Noted::Record(recorder) => recorder.write(offset, old, new),
         }
     }
 }

@@ -186,7 +186,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// ```
     pub fn stats_in(self, scratch: &mut [u8]) -> Result<Stats> {
         scratch.fill(0);
-        Walk::new(self.as_bytes(), scratch, |_| {})?.document()
+        Walk::new(self.as_bytes(), scratch)?.document()
     }
 
     /// [`stats_in`](Self::stats_in) with scratch memory of its own.
@@ -205,7 +205,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     #[cfg(feature = "alloc")]
     pub fn stats(self) -> Result<Stats> {
         let mut scratch = alloc::vec![0; self.validate_scratch()];
-        Walk::new(self.as_bytes(), &mut scratch, |_| {})?.document()
+        Walk::new(self.as_bytes(), &mut scratch)?.document()
     }
 
     /// Validates, and tells `visit` of every region as it is met; shared text
@@ -224,9 +224,11 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     #[cfg(feature = "alloc")]
-    pub fn regions(self, visit: impl FnMut(Region)) -> Result<()> {
+    pub fn regions(self, mut visit: impl FnMut(Region)) -> Result<()> {
         let mut scratch = alloc::vec![0; self.validate_scratch()];
-        Walk::new(self.as_bytes(), &mut scratch, visit)?.document().map(|_| ())
+        let mut walk = Walk::new(self.as_bytes(), &mut scratch)?;
+        walk.visit = Some(&mut visit);
+        walk.document().map(|_| ())
     }
 }
 
@@ -237,15 +239,13 @@ impl<M: Mode> Value<'_, M> {
     /// # Errors
     /// The first problem with its offset.
     #[cfg(feature = "alloc")]
-    pub fn regions(&self, visit: impl FnMut(Region)) -> Result<()> {
+    pub fn regions(&self, mut visit: impl FnMut(Region)) -> Result<()> {
         let bytes = self.document();
         let mut scratch = alloc::vec![0; Doc::over(bytes).validate_scratch()];
-        let mut walk = Walk::new(bytes, &mut scratch, |_| {})?;
+        let mut walk = Walk::new(bytes, &mut scratch)?;
         walk.shapes()?;
-        let Walk { exclusive, shared, stats, texts, .. } = walk;
-        let (only, chosen) = (&[][..], None);
-        Walk { bytes, exclusive, shared, stats, holes: 0, texts, only, chosen, visit }
-            .value(self.raw(), 0)
+        walk.visit = Some(&mut visit);
+        walk.value(self.raw(), 0)
     }
 }
 
@@ -276,7 +276,7 @@ impl<'a, M: Mode> Value<'a, M> {
             doc.stats()?;
         } else {
             let mut scratch = alloc::vec![0; doc.validate_scratch()];
-            let mut walk = Walk::new(self.document(), &mut scratch, |_| {})?;
+            let mut walk = Walk::new(self.document(), &mut scratch)?;
             walk.shapes()?;
             walk.value(self.raw(), 0)?;
         }
@@ -322,7 +322,7 @@ impl<'a, M: Mode> Value<'a, M> {
         } else {
             let doc = Doc::over(self.document());
             let mut scratch = alloc::vec![0; doc.validate_scratch()];
-            let mut walk = Walk::new(self.document(), &mut scratch, |_| {})?;
+            let mut walk = Walk::new(self.document(), &mut scratch)?;
             walk.shapes()?;
             walk.one_column(self.raw(), places)?;
         }
@@ -340,7 +340,7 @@ enum Open {
     Columns(Columns),
 }
 
-struct Walk<'a, 's, V> {
+struct Walk<'a, 's> {
     bytes: &'a [u8],
     /// One bit a byte: claimed by a block or an owner.
     exclusive: &'s mut [u8],
@@ -355,7 +355,8 @@ struct Walk<'a, 's, V> {
     only: &'s [u32],
     /// That column, once it was found: its table, and its place there.
     chosen: Option<(Table, u32)>,
-    visit: V,
+    /// Hears of every region. A function of no type parameter, so that there is one walk in a program.
+    visit: Option<&'s mut dyn FnMut(Region)>,
 }
 
 #[cold]
@@ -401,9 +402,9 @@ fn set(map: &mut [u8], offset: u64, length: u64) -> u64 {
     added
 }
 
-impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
+impl<'a, 's> Walk<'a, 's> {
     /// The scratch memory is zero.
-    fn new(bytes: &'a [u8], scratch: &'s mut [u8], visit: V) -> Result<Self> {
+    fn new(bytes: &'a [u8], scratch: &'s mut [u8]) -> Result<Self> {
         let size = bytes.len().div_ceil(8);
         let needed = 2 * size as u64;
         let Some((exclusive, rest)) = scratch.split_at_mut_checked(size) else {
@@ -414,7 +415,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         };
         let stats = Stats { used: bytes.len() as u64, ..Stats::default() };
         let (texts, only, chosen) = ([0; 16], &[][..], None);
-        Ok(Walk { bytes, exclusive, shared, stats, holes: 0, texts, only, chosen, visit })
+        Ok(Walk { bytes, exclusive, shared, stats, holes: 0, texts, only, chosen, visit: None })
     }
 
     fn document(mut self) -> Result<Stats> {
@@ -455,6 +456,12 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         } += bytes;
     }
 
+    fn tell(&mut self, region: Region) {
+        if let Some(visit) = &mut self.visit {
+            visit(region);
+        }
+    }
+
     /// Claims bytes for one block or owner.
     fn claim(&mut self, kind: RegionKind, offset: u64, length: u64) -> Result<()> {
         slice(self.bytes, offset, length)?;
@@ -466,7 +473,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         }
         set(self.exclusive, offset, length);
         self.count(kind, length);
-        (self.visit)(Region { offset, length, kind });
+        self.tell(Region { offset, length, kind });
         Ok(())
     }
 
@@ -485,7 +492,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         }
         let added = set(self.shared, offset, length);
         self.count(RegionKind::SharedText, added);
-        (self.visit)(Region { offset, length, kind: RegionKind::SharedText });
+        self.tell(Region { offset, length, kind: RegionKind::SharedText });
         Ok(())
     }
 
