@@ -75,7 +75,7 @@ impl Place {
     }
 
     /// Where the document ends, if the column may grow there.
-    fn end<K: Sink>(&self, sink: &K) -> u64 {
+    fn end<S: Storage, O: Observer>(&self, sink: &Sink<'_, S, O>) -> u64 {
         if self.made { 0 } else { sink.end() }
     }
 }
@@ -83,8 +83,8 @@ impl Place {
 // --- another layout, more room ----------------------------------------------
 
 /// Gives a column another layout or more room. Slots that are blank stay 0.
-fn relayout<K: Sink>(
-    sink: &mut K,
+fn relayout<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     place: Place,
     column: Elements,
     layout: Layout,
@@ -122,8 +122,8 @@ fn relayout<K: Sink>(
 }
 
 /// Moves the bitmaps of a struct or list to `at`.
-fn move_nested_bits<K: Sink>(
-    sink: &mut K,
+fn move_nested_bits<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     place: Place,
     old: Elements,
     new: Elements,
@@ -143,7 +143,12 @@ fn move_nested_bits<K: Sink>(
 
 /// Moves the slots of a column to another place and layout. Rows of structs, arrays of lists and
 /// texts of runs become objects, arrays and texts by themselves.
-fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements) -> Result<()> {
+fn move_slots<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    place: Place,
+    old: Elements,
+    new: Elements,
+) -> Result<()> {
     let blanks = Blanks::within(sink.bytes(), place.within)?;
     sink.try_write(|editor, _| {
         if new.gaps != GAPS_NONE {
@@ -223,7 +228,11 @@ fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements)
 // --- dictionaries and runs --------------------------------------------------
 
 /// Makes room for texts that a dictionary lacks, or for bytes that a run lacks.
-fn reserve_texts<K: Sink>(sink: &mut K, column: Elements, texts: u32) -> Result<()> {
+fn reserve_texts<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    column: Elements,
+    texts: u32,
+) -> Result<()> {
     let Some(entries) = column.entries(sink.bytes())? else { return Ok(()) };
     let needed = entries.count + texts;
     if needed <= entries.capacity {
@@ -243,8 +252,8 @@ fn reserve_texts<K: Sink>(sink: &mut K, column: Elements, texts: u32) -> Result<
 /// Stores a value that a slot is to hold: its tag and cell, or the code of a text in a
 /// dictionary. In a run, the text is then in its place. `old`: the column before the edit gave it another layout. `texts`: those that the
 /// edit adds to a dictionary.
-fn store_in<K: Sink>(
-    sink: &mut K,
+fn store_in<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     old: Elements,
     column: Elements,
     slot: u32,
@@ -266,8 +275,8 @@ fn store_in<K: Sink>(
 }
 
 #[cold]
-fn store_code<K: Sink>(
-    sink: &mut K,
+fn store_code<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     old: Elements,
     column: Elements,
     put: &Put<'_>,
@@ -296,10 +305,10 @@ fn store_code<K: Sink>(
 
 /// Stores the text of a slot in a run, where there is one: an empty one for slots without a value.
 /// `room` makes room for so many bytes, and returns where they lie.
-fn store_text<K: Sink>(
-    sink: &mut K,
+fn store_text<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     put: &Put<'_>,
-    room: impl FnOnce(&mut Space<K::Storage, K::Observer>, u32) -> Result<u64>,
+    room: impl FnOnce(&mut Space<S, O>, u32) -> Result<u64>,
 ) -> Result<(u8, u64)> {
     sink.try_write(|editor, _| {
         let space = &mut editor.space;
@@ -328,8 +337,8 @@ fn store_text<K: Sink>(
 /// Opens `added` slots before `at` in a column, and stores these values there. Columns below come
 /// first: while they get another layout, the columns around them say which slots are blank. Tag and
 /// cell of the last one.
-fn open<K: Sink>(
-    sink: &mut K,
+fn open<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     place: Place,
     at: u32,
     added: u32,
@@ -339,8 +348,8 @@ fn open<K: Sink>(
     open_column(sink, place, column, at, added, feed)
 }
 
-fn open_column<K: Sink>(
-    sink: &mut K,
+fn open_column<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     place: Place,
     column: Elements,
     at: u32,
@@ -403,8 +412,8 @@ fn open_column<K: Sink>(
 }
 
 /// Opens rows in the table of a struct column.
-fn open_rows<K: Sink>(
-    sink: &mut K,
+fn open_rows<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     column: Elements,
     at: u32,
     added: u32,
@@ -437,7 +446,12 @@ fn open_rows<K: Sink>(
 }
 
 /// Stores the members of a row that are not the table's: in an object of their own.
-fn store_extra<K: Sink>(sink: &mut K, table: Table, row: u32, put: Put<'_>) -> Result<()> {
+fn store_extra<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    table: Table,
+    row: u32,
+    put: Put<'_>,
+) -> Result<()> {
     let (count, record) = put.count_further(sink.bytes(), table)?;
     if count == 0 {
         return Ok(());
@@ -478,8 +492,8 @@ fn store_extra<K: Sink>(sink: &mut K, table: Table, row: u32, put: Put<'_>) -> R
 }
 
 /// Opens arrays in the list of a list column: their offsets and their elements.
-fn open_lists<K: Sink>(
-    sink: &mut K,
+fn open_lists<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     column: Elements,
     at: u32,
     added: u32,
@@ -530,8 +544,8 @@ fn offsets_layout(offsets: Elements, total: u64) -> Layout {
 
 /// Stores another value in a slot: its tag and cell. `held`: the slot still owns its value,
 /// which is freed.
-pub(super) fn replace<K: Sink>(
-    sink: &mut K,
+pub(super) fn replace<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     place: Place,
     slot: u32,
     put: Put<'_>,
@@ -597,8 +611,8 @@ pub(super) fn replace<K: Sink>(
 }
 
 /// Stores the elements of an array in those of a tensor's array of the same length.
-fn replace_elements<K: Sink>(
-    sink: &mut K,
+fn replace_elements<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     column: Elements,
     slot: u32,
     put: Put<'_>,
@@ -615,8 +629,8 @@ fn replace_elements<K: Sink>(
 }
 
 /// Stores an object in a row of a struct column.
-fn replace_row<K: Sink>(
-    sink: &mut K,
+fn replace_row<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     column: Elements,
     row: u32,
     put: Put<'_>,
@@ -648,8 +662,8 @@ fn replace_row<K: Sink>(
 
 /// Makes all arrays of a list arrays by themselves, so that the one at `row` can change its length.
 /// Returns the place of that array, and the array.
-fn part<K: Sink>(
-    sink: &mut K,
+fn part<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     list: List,
     row: u32,
     elements: Elements,
@@ -678,7 +692,11 @@ fn part<K: Sink>(
 }
 
 /// The array of a handle, by itself.
-fn by_itself<K: Sink>(sink: &mut K, node: NodeId, array: Container) -> Result<(Place, Elements)> {
+fn by_itself<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    node: NodeId,
+    array: Container,
+) -> Result<(Place, Elements)> {
     match array {
         Container::Array(elements) => Ok((Place::array(node.home(), elements), elements)),
         Container::Listed(list, row, elements) => part(sink, list, row, elements),
@@ -713,7 +731,7 @@ pub(super) enum Step<'v> {
 }
 
 impl Change for Step<'_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         const DONE: (u8, u64) = (TAG_NULL, 0);
         match *self {
             Step::Insert { node, array, index, ref new } => {
@@ -803,7 +821,7 @@ impl Step<'_> {
 }
 
 /// Says that a value is attached to its place, where it was a detached one.
-fn hang<K: Sink>(sink: &mut K, new: &New<'_>) {
+fn hang<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, new: &New<'_>) {
     if let New::Detached(detached) = new {
         sink.write(|editor, _| {
             editor.rehang(detached);
@@ -812,7 +830,11 @@ fn hang<K: Sink>(sink: &mut K, new: &New<'_>) {
 }
 
 /// Makes a value that is taken out one by itself, or frees it.
-pub(super) fn keep<K: Sink>(sink: &mut K, raw: Raw, keeps: bool) -> Result<(u8, u64)> {
+pub(super) fn keep<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    raw: Raw,
+    keeps: bool,
+) -> Result<(u8, u64)> {
     if keeps {
         return materialize(sink, raw);
     }
@@ -821,7 +843,12 @@ pub(super) fn keep<K: Sink>(sink: &mut K, raw: Raw, keeps: bool) -> Result<(u8, 
 }
 
 /// Makes room for more slots in a column, and in all below.
-fn reserve<K: Sink>(sink: &mut K, place: Place, column: Elements, more: u32) -> Result<()> {
+fn reserve<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    place: Place,
+    column: Elements,
+    more: u32,
+) -> Result<()> {
     let rules = Rules::of(column, place.within);
     let mut layout = Layout::of(column);
     if rules == Rules::Array && column.count == 0 {
@@ -858,8 +885,8 @@ fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
 
 /// Makes the texts of two slots texts by themselves, with all of their column, where exchanging
 /// them in their run would move too many bytes. Texts of the same length just change places. The same in all columns of structs.
-fn part_far_texts<K: Sink>(
-    sink: &mut K,
+fn part_far_texts<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     place: Place,
     column: Elements,
     a: u32,

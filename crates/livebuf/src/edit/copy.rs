@@ -74,13 +74,17 @@ fn write<S: Storage, O: Observer>(
 }
 
 /// The tag and cell of a value's copy, and how many containers nest in it.
-fn copy<K: Sink>(sink: &mut K, value: &Value<'_>, before: u64) -> Result<((u8, u64), u16)> {
+fn copy<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    value: &Value<'_>,
+    before: u64,
+) -> Result<((u8, u64), u16)> {
     let raw = value.raw();
     let limits = *sink.editor().space.limits();
     let mut copier = Copier::new(value.document(), limits, before);
     let copy = match raw.tag <= TAG_SPAN_LAST {
         true => copier.scalar(sink, raw)?,
-        false => copier.node::<K, FIRST>(sink, raw, None, 1)?,
+        false => copier.node::<S, O, FIRST>(sink, raw, None, 1)?,
     };
     Ok((copy, copier.height))
 }
@@ -90,7 +94,7 @@ fn copy<K: Sink>(sink: &mut K, value: &Value<'_>, before: u64) -> Result<((u8, u
 fn height<S: Storage, O: Observer>(editor: &Editor<S, O>, raw: Raw, avoid: u32) -> Result<u16> {
     let mut copier = Copier::new(editor.as_bytes(), *editor.space.limits(), 0);
     copier.avoid = Some(avoid);
-    copier.node::<_, CHUNK>(&mut editor.sizer(NodeId::NONE), raw, None, 1)?;
+    copier.node::<S, O, CHUNK>(&mut editor.sizer(NodeId::NONE), raw, None, 1)?;
     Ok(copier.height)
 }
 
@@ -168,9 +172,9 @@ enum To {
 impl To {
     /// The copy of a row or list among the children, where it was made with this container.
     /// `child` is the child that is copied.
-    fn child<K: Sink>(
+    fn child<S: Storage, O: Observer>(
         &self,
-        sink: &K,
+        sink: &Sink<'_, S, O>,
         source: &[u8],
         index: u32,
         child: Raw,
@@ -241,7 +245,7 @@ impl<'v> Copier<'v> {
 
     /// Where damaged values alias, the sum may exceed any document. In a valid one, nine bytes of a
     /// record take most: a key, a place in a shape, and shared text.
-    fn check_size<K: Sink>(&self, sink: &K) -> Result<()> {
+    fn check_size<S: Storage, O: Observer>(&self, sink: &Sink<'_, S, O>) -> Result<()> {
         let most = COPY_FACTOR * self.source.len() as u64;
         if sink.counted().saturating_sub(self.before) > most {
             return Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, most));
@@ -251,7 +255,11 @@ impl<'v> Copier<'v> {
 
     // --- walking ------------------------------------------------------------
 
-    fn scalar<K: Sink>(&mut self, sink: &mut K, raw: Raw) -> Result<(u8, u64)> {
+    fn scalar<S: Storage, O: Observer>(
+        &mut self,
+        sink: &mut Sink<'_, S, O>,
+        raw: Raw,
+    ) -> Result<(u8, u64)> {
         if self.avoid.is_some() {
             return Ok((raw.tag, raw.cell));
         }
@@ -292,9 +300,9 @@ impl<'v> Copier<'v> {
 
     /// Copies a container. `to`: its copy, where it was made with the one around it. Returns
     /// the copy's tag and cell.
-    fn node<K: Sink, const LEVELS: usize>(
+    fn node<S: Storage, O: Observer, const LEVELS: usize>(
         &mut self,
-        sink: &mut K,
+        sink: &mut Sink<'_, S, O>,
         raw: Raw,
         to: Option<To>,
         depth: u16,
@@ -306,7 +314,7 @@ impl<'v> Copier<'v> {
         let mut open = 1;
         while open > 0 {
             if let Some((index, child, to, depth)) = self.step(sink, &mut stack, &mut open)? {
-                let value = self.node::<K, CHUNK>(sink, child, to, depth)?;
+                let value = self.node::<S, O, CHUNK>(sink, child, to, depth)?;
                 if let Some(pair) = stack.last_mut() {
                     self.put(sink, pair, index, value)?;
                 }
@@ -319,9 +327,9 @@ impl<'v> Copier<'v> {
     /// stack is full, the caller copies that one. Not inlined: the frame of what calls itself
     /// stays small.
     #[inline(never)]
-    fn step<K: Sink>(
+    fn step<S: Storage, O: Observer>(
         &mut self,
-        sink: &mut K,
+        sink: &mut Sink<'_, S, O>,
         stack: &mut [Pair],
         open: &mut usize,
     ) -> Result<Option<Child>> {
@@ -363,9 +371,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Makes the copy of a container, its children to come; one that is there is `to`.
-    fn enter<K: Sink>(
+    fn enter<S: Storage, O: Observer>(
         &mut self,
-        sink: &mut K,
+        sink: &mut Sink<'_, S, O>,
         raw: Raw,
         to: Option<To>,
         depth: u16,
@@ -417,9 +425,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Puts a copied child in its place.
-    fn put<K: Sink>(
+    fn put<S: Storage, O: Observer>(
         &self,
-        sink: &mut K,
+        sink: &mut Sink<'_, S, O>,
         pair: &mut Pair,
         index: u32,
         value: (u8, u64),
@@ -457,7 +465,11 @@ impl<'v> Copier<'v> {
 
     // --- objects ------------------------------------------------------------
 
-    fn record<K: Sink>(&mut self, sink: &mut K, record: Record) -> Result<Record> {
+    fn record<S: Storage, O: Observer>(
+        &mut self,
+        sink: &mut Sink<'_, S, O>,
+        record: Record,
+    ) -> Result<Record> {
         let live = record.live();
         let home = sink.carve(record_size(live) as u64);
         if !sink.writes() {
@@ -484,7 +496,11 @@ impl<'v> Copier<'v> {
     }
 
     /// The shape of a record's copy. Keys of holes are not copied.
-    fn record_shape<K: Sink>(&mut self, sink: &mut K, record: Record) -> Result<u32> {
+    fn record_shape<S: Storage, O: Observer>(
+        &mut self,
+        sink: &mut Sink<'_, S, O>,
+        record: Record,
+    ) -> Result<u32> {
         let source = self.source;
         let from = Shape::load(source, record.shape() as u64)?;
         if record.used() > from.count {
@@ -520,7 +536,11 @@ impl<'v> Copier<'v> {
     }
 
     /// The record or map of a row by itself.
-    fn row<K: Sink>(&mut self, sink: &mut K, raw: Raw) -> Result<(u32, To)> {
+    fn row<S: Storage, O: Observer>(
+        &mut self,
+        sink: &mut Sink<'_, S, O>,
+        raw: Raw,
+    ) -> Result<(u32, To)> {
         let source = self.source;
         let mut cursor = Cursor::new(source, raw)?;
         let Node::Row(table, row) = cursor.node else {
@@ -589,7 +609,11 @@ impl<'v> Copier<'v> {
     // --- arrays and columns -------------------------------------------------
 
     /// An array with all that its columns hold.
-    fn array<K: Sink>(&mut self, sink: &mut K, elements: Elements) -> Result<Elements> {
+    fn array<S: Storage, O: Observer>(
+        &mut self,
+        sink: &mut Sink<'_, S, O>,
+        elements: Elements,
+    ) -> Result<Elements> {
         let home = sink.carve(ARRAY_SIZE as u64);
         let copy = Elements { offset: home, ..elements };
         let owner = Owner { block: home, column: 0 };
@@ -602,7 +626,11 @@ impl<'v> Copier<'v> {
     }
 
     /// An array of a list by itself. Rows and arrays in it are copied by themselves, too.
-    fn listed<K: Sink>(&mut self, sink: &mut K, elements: Elements) -> Result<Elements> {
+    fn listed<S: Storage, O: Observer>(
+        &mut self,
+        sink: &mut Sink<'_, S, O>,
+        elements: Elements,
+    ) -> Result<Elements> {
         if !sink.writes() {
             check_gaps(elements, false)?;
             absent::check(self.source, elements, None)?;
@@ -624,9 +652,9 @@ impl<'v> Copier<'v> {
     }
 
     /// A tensor that is an array of a list, by itself.
-    fn listed_tensor<K: Sink>(
+    fn listed_tensor<S: Storage, O: Observer>(
         &mut self,
-        sink: &mut K,
+        sink: &mut Sink<'_, S, O>,
         elements: Elements,
         form: Form,
         from: u64,
@@ -645,9 +673,9 @@ impl<'v> Copier<'v> {
 
     /// Copies a column: its header, all that belongs to it, and its numbers and booleans.
     /// `copy` has the header's place and what the column is to be; references are 0.
-    fn column<K: Sink>(
+    fn column<S: Storage, O: Observer>(
         &mut self,
-        sink: &mut K,
+        sink: &mut Sink<'_, S, O>,
         elements: Elements,
         copy: Elements,
         owner: Owner,
@@ -717,9 +745,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies a checked column.
-    fn slots<K: Sink>(
+    fn slots<S: Storage, O: Observer>(
         &mut self,
-        sink: &mut K,
+        sink: &mut Sink<'_, S, O>,
         elements: Elements,
         copy: Elements,
         owner: Owner,
@@ -791,7 +819,12 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies the texts of a dictionary. Checks that each code has one.
-    fn entries<K: Sink>(&mut self, sink: &mut K, elements: Elements, copy: Elements) -> Result<()> {
+    fn entries<S: Storage, O: Observer>(
+        &mut self,
+        sink: &mut Sink<'_, S, O>,
+        elements: Elements,
+        copy: Elements,
+    ) -> Result<()> {
         let source = self.source;
         let bad = |kind, entries: Elements| Err(Error::new(kind, entries.offset as u64));
         let Some(from) = elements.entries(source)? else {
@@ -824,7 +857,12 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies the texts of a run. Checks where they end, and each text.
-    fn run<K: Sink>(&mut self, sink: &mut K, elements: Elements, copy: Elements) -> Result<()> {
+    fn run<S: Storage, O: Observer>(
+        &mut self,
+        sink: &mut Sink<'_, S, O>,
+        elements: Elements,
+        copy: Elements,
+    ) -> Result<()> {
         let source = self.source;
         let Some(from) = elements.entries(source)? else {
             return Err(Error::new(ErrorKind::BadCount, elements.offset as u64));
@@ -920,9 +958,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies a struct's table.
-    fn table<K: Sink>(
+    fn table<S: Storage, O: Observer>(
         &mut self,
-        sink: &mut K,
+        sink: &mut Sink<'_, S, O>,
         elements: Elements,
         owner: Owner,
         around: Around,
@@ -967,7 +1005,12 @@ impl<'v> Copier<'v> {
     }
 
     /// Makes a table's extras, whose objects are to come. Returns their offset, 0 for none.
-    fn extras<K: Sink>(&self, sink: &mut K, table: Table, blanks: Option<Blanks>) -> Result<u32> {
+    fn extras<S: Storage, O: Observer>(
+        &self,
+        sink: &mut Sink<'_, S, O>,
+        table: Table,
+        blanks: Option<Blanks>,
+    ) -> Result<u32> {
         let source = self.source;
         let Some(extras) = table.extras(source)? else { return Ok(0) };
         if !sink.writes() {
@@ -1002,9 +1045,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies a list with its offsets and elements.
-    fn list<K: Sink>(
+    fn list<S: Storage, O: Observer>(
         &mut self,
-        sink: &mut K,
+        sink: &mut Sink<'_, S, O>,
         elements: Elements,
         owner: Owner,
         around: Around,
@@ -1033,7 +1076,11 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies the bitmaps of a struct or list. Returns their offset, 0 where it has none.
-    fn nested_bits<K: Sink>(&self, sink: &mut K, elements: Elements) -> Result<u32> {
+    fn nested_bits<S: Storage, O: Observer>(
+        &self,
+        sink: &mut Sink<'_, S, O>,
+        elements: Elements,
+    ) -> Result<u32> {
         if elements.gaps == GAPS_NONE {
             return Ok(0);
         }
@@ -1046,7 +1093,11 @@ impl<'v> Copier<'v> {
 
 /// Copies text, and checks it where it is now: a source may be memory that others write, and may
 /// have changed since the first run checked it.
-fn text_span<K: Sink>(sink: &mut K, source: &[u8], owned: bool) -> Result<u64> {
+fn text_span<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    source: &[u8],
+    owned: bool,
+) -> Result<u64> {
     let cell = span(sink, source, owned)?;
     if sink.writes() {
         let inline = cell.to_le_bytes();
@@ -1061,8 +1112,8 @@ fn text_span<K: Sink>(sink: &mut K, source: &[u8], owned: bool) -> Result<u64> {
 
 /// A shape here that begins with these keys, found or made. A shape that is there now may be gone
 /// in the run that writes. So bytes for a new one are counted.
-fn copied_shape<'k, K: Sink>(
-    sink: &mut K,
+fn copied_shape<'k, S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     mut key: impl FnMut(u32) -> Result<&'k [u8]>,
     keys: &KeyList,
 ) -> Result<u32> {

@@ -18,9 +18,14 @@ use crate::error::Result;
 use crate::format::bytes::{load_u64, round_up};
 use crate::format::cell::{Needle, span_at, span_bytes};
 use crate::format::layout::*;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
 
 /// Stores a value in a slot of its own: its tag and cell.
-pub(super) fn store<K: Sink>(sink: &mut K, put: &Put<'_>) -> Result<(u8, u64)> {
+pub(super) fn store<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    put: &Put<'_>,
+) -> Result<(u8, u64)> {
     match put {
         Put::Value(new) => {
             let value = part(sink, new, 0)?;
@@ -35,7 +40,10 @@ pub(super) fn store<K: Sink>(sink: &mut K, put: &Put<'_>) -> Result<(u8, u64)> {
 
 /// Makes a row or an element of a list a record, map or array by itself: its parts
 /// move there. A text in a run is copied. Other values are as they are; so are all while only counted.
-pub(super) fn materialize<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> {
+pub(super) fn materialize<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    raw: Raw,
+) -> Result<(u8, u64)> {
     if raw.is_lent() {
         return copy_lent(sink, raw);
     }
@@ -66,7 +74,7 @@ pub(super) fn materialize<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> 
 }
 
 /// Copies a text out of a run.
-fn copy_lent<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> {
+fn copy_lent<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, raw: Raw) -> Result<(u8, u64)> {
     let text = span_bytes(sink.bytes(), raw.cell, 0)?;
     if text.len() <= MAX_INLINE {
         return Ok((raw.tag, Needle::new(text).cell));
@@ -83,7 +91,11 @@ fn copy_lent<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> {
     Ok((raw.tag, span_at(to, length, true)))
 }
 
-fn materialize_record<K: Sink>(sink: &mut K, table: Table, row: u32) -> Result<u32> {
+fn materialize_record<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    table: Table,
+    row: u32,
+) -> Result<u32> {
     let capacity = table.columns;
     let home = sink.carve(record_size(capacity) as u64);
     let record = Record::new(home, capacity, 0, 0, 0);
@@ -107,7 +119,12 @@ fn materialize_record<K: Sink>(sink: &mut K, table: Table, row: u32) -> Result<u
     Ok(home)
 }
 
-fn materialize_map<K: Sink>(sink: &mut K, raw: Raw, table: Table, row: u32) -> Result<u32> {
+fn materialize_map<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    raw: Raw,
+    table: Table,
+    row: u32,
+) -> Result<u32> {
     let mut count = 0;
     let mut cursor = Cursor::new(sink.bytes(), raw)?;
     while cursor.next(sink.bytes())?.is_some() {
@@ -145,7 +162,10 @@ fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -
     load_u64(bytes, shape.key_position(at))
 }
 
-fn materialize_array<K: Sink>(sink: &mut K, elements: Elements) -> Result<u32> {
+fn materialize_array<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    elements: Elements,
+) -> Result<u32> {
     if let Some((form, from)) = Form::of(sink.bytes(), elements)? {
         let home = tensor(sink, &form, 0)?;
         sink.write(|editor, _| editor.space.copy_within(from, home.numbers, form.size()));

@@ -27,7 +27,7 @@ struct AddMember<'a, 'v> {
 }
 
 impl Change for AddMember<'_, '_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         let value = self.value.run(sink)?;
         self.entry.run(sink)?;
         Ok(value)
@@ -43,7 +43,7 @@ struct TakeMember<'p> {
 }
 
 impl Change for TakeMember<'_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         let TakeMember { map, values: array, plan, keeps } = *self;
         let (home, index) = (map.values(sink.bytes())?, plan.number);
         let is_last = index + 1 == map.used;
@@ -77,7 +77,7 @@ struct Reserve<'v> {
 }
 
 impl Change for Reserve<'_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         if let Some(values) = &self.values {
             values.run(sink)?;
         }

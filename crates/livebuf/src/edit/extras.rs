@@ -24,7 +24,11 @@ fn extras_capacity(extras: Option<Elements>, more: u32) -> u32 {
 }
 
 /// Makes room for `rows` more entries of the extras.
-pub(super) fn reserve_extras<K: Sink>(sink: &mut K, table: Table, rows: u32) -> Result<()> {
+pub(super) fn reserve_extras<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    table: Table,
+    rows: u32,
+) -> Result<()> {
     let extras = table.extras(sink.bytes())?;
     let capacity = extras_capacity(extras, rows);
     let size = ColumnType::U64.data_size(capacity);

@@ -13,6 +13,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::{Needle, span_bytes, span_inline};
 use crate::format::extended::Extended;
 use crate::format::layout::*;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
 use crate::view::{Checked, Object};
 
 /// A new value for a slot.
@@ -119,9 +121,9 @@ impl<'v> Put<'v> {
     }
 
     /// Stores a UUID in its slot. Nothing where it is none. Returns the tag.
-    pub(super) fn store_uuid<K: Sink>(
+    pub(super) fn store_uuid<S: Storage, O: Observer>(
         &self,
-        sink: &mut K,
+        sink: &mut Sink<'_, S, O>,
         column: Elements,
         slot: u32,
     ) -> Result<(u8, u64)> {
@@ -236,11 +238,11 @@ impl<'v> Put<'v> {
 
     /// Hands `with` the members of an object from elsewhere whose keys are not a table's, and
     /// the sink. An object of this document that is stored in a row has none.
-    pub(super) fn each_further<K: Sink>(
+    pub(super) fn each_further<S: Storage, O: Observer>(
         &self,
-        sink: &mut K,
+        sink: &mut Sink<'_, S, O>,
         table: Table,
-        with: &mut dyn FnMut(&mut K, &'v str, Put<'v>) -> Result<()>,
+        with: &mut dyn FnMut(&mut Sink<'_, S, O>, &'v str, Put<'v>) -> Result<()>,
     ) -> Result<()> {
         let mut pass = |key: &'v str, put| {
             let bytes = sink.bytes();
@@ -326,10 +328,10 @@ impl<'v> Feed<'_, 'v> {
 
     /// Calls `with` on the sink and each value. The values do not change by what it writes.
     #[inline]
-    pub(super) fn each<K: Sink>(
+    pub(super) fn each<S: Storage, O: Observer>(
         &self,
-        sink: &mut K,
-        mut with: impl FnMut(&mut K, Put<'v>) -> Result<()>,
+        sink: &mut Sink<'_, S, O>,
+        mut with: impl FnMut(&mut Sink<'_, S, O>, Put<'v>) -> Result<()>,
     ) -> Result<()> {
         match self {
             Feed::One(put) => with(sink, *put),
@@ -337,10 +339,10 @@ impl<'v> Feed<'_, 'v> {
         }
     }
 
-    fn each_of_many<K: Sink>(
+    fn each_of_many<S: Storage, O: Observer>(
         &self,
-        sink: &mut K,
-        with: &mut dyn FnMut(&mut K, Put<'v>) -> Result<()>,
+        sink: &mut Sink<'_, S, O>,
+        with: &mut dyn FnMut(&mut Sink<'_, S, O>, Put<'v>) -> Result<()>,
     ) -> Result<()> {
         match self {
             Feed::One(put) => with(sink, *put),
@@ -361,7 +363,7 @@ impl<'v> Feed<'_, 'v> {
         }
     }
 
-    pub(super) fn count<K: Sink>(&self, sink: &mut K) -> Result<u32> {
+    pub(super) fn count<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<u32> {
         let mut count = 0;
         self.each(sink, |_, _| {
             count += 1;

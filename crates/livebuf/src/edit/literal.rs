@@ -28,7 +28,11 @@ type Field<'v> = (&'v str, New<'v>);
 /// Stores a new value's parts. Returns its tag and cell. While only counted, these are as far
 /// as columns care. `above`: containers around it that are new, too.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(super) fn value<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
+pub(super) fn value<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    new: &New<'_>,
+    above: u16,
+) -> Result<(u8, u64)> {
     match simple(sink, new, above)? {
         Some(value) => Ok(value),
         None => rest(sink, new, above),
@@ -38,7 +42,11 @@ pub(super) fn value<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<
 /// The same of a value in another one, or in a column. A detached value can be attached once,
 /// so not from a slice.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(super) fn part<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
+pub(super) fn part<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    new: &New<'_>,
+    above: u16,
+) -> Result<(u8, u64)> {
     match new {
         New::Detached(_) => Err(Error::new(ErrorKind::Unsupported, 0)),
         new => value(sink, new, above),
@@ -47,8 +55,8 @@ pub(super) fn part<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(
 
 /// Stores a number, text or an empty record, the most frequent values. `None` for others.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(super) fn simple<K: Sink>(
-    sink: &mut K,
+pub(super) fn simple<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     new: &New<'_>,
     above: u16,
 ) -> Result<Option<(u8, u64)>> {
@@ -70,7 +78,11 @@ pub(super) fn simple<K: Sink>(
     })
 }
 
-fn rest<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
+fn rest<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    new: &New<'_>,
+    above: u16,
+) -> Result<(u8, u64)> {
     match *new {
         New::Bytes(bytes) => Ok((TAG_BYTES, span(sink, bytes, true)?)),
         New::NumberText(text) => {
@@ -117,7 +129,12 @@ fn rest<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
 }
 
 /// Makes an array.
-fn array<K: Sink>(sink: &mut K, layout: Layout, count: u32, capacity: u32) -> Elements {
+fn array<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    layout: Layout,
+    count: u32,
+    capacity: u32,
+) -> Elements {
     let home = sink.carve(ARRAY_SIZE as u64);
     let data = if capacity == 0 { 0 } else { sink.carve(layout.size(capacity)) };
     let Layout { column, gaps } = layout;
@@ -134,7 +151,11 @@ pub(super) struct Home {
 
 /// Makes a tensor. Its numbers are still to be written. `above`: containers around it that are new,
 /// too.
-pub(super) fn tensor<K: Sink>(sink: &mut K, form: &Form, above: u16) -> Result<Home> {
+pub(super) fn tensor<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    form: &Form,
+    above: u16,
+) -> Result<Home> {
     sink.editor().check_elements(form.count())?;
     sink.nests(above.saturating_add(form.height()));
     let at = sink.carve(form.array_size());
@@ -148,7 +169,11 @@ pub(super) fn tensor<K: Sink>(sink: &mut K, form: &Form, above: u16) -> Result<H
 
 /// `depth`: containers that are new up to this object, which counts.
 #[inline(never)]
-fn fields<K: Sink>(sink: &mut K, fields: &[Field<'_>], depth: u16) -> Result<(u8, u64)> {
+fn fields<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    fields: &[Field<'_>],
+    depth: u16,
+) -> Result<(u8, u64)> {
     sink.nests(depth);
     if !sink.writes() {
         sink.editor().check_elements(fields.len() as u64)?;
@@ -196,7 +221,10 @@ fn fits_record(fields: &[Field<'_>]) -> bool {
 }
 
 /// The shape of a record with these fields: one of the newest, or a new one.
-fn shape_of<K: Sink>(sink: &mut K, fields: &[Field<'_>]) -> Result<u32> {
+fn shape_of<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    fields: &[Field<'_>],
+) -> Result<u32> {
     if fields.is_empty() {
         return Ok(0);
     }
@@ -288,7 +316,11 @@ fn find_shape(bytes: &[u8], fields: &[Field<'_>]) -> Result<Option<Shape>> {
 
 /// `depth`: containers that are new up to this array, which counts.
 #[inline(never)]
-fn items<K: Sink>(sink: &mut K, items: &[New<'_>], depth: u16) -> Result<(u8, u64)> {
+fn items<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    items: &[New<'_>],
+    depth: u16,
+) -> Result<(u8, u64)> {
     sink.nests(depth);
     sink.editor().check_elements(items.len() as u64)?;
     let count = items.len() as u32;

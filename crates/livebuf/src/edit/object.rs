@@ -46,7 +46,7 @@ struct AddField<'k, 'v> {
 }
 
 impl Change for AddField<'_, '_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         // The value first: a shape that it uses is among the newest now, as when it was counted. It
         // may not be once this record has made one.
         let value = value(sink, &self.new, 0)?;
@@ -56,8 +56,8 @@ impl Change for AddField<'_, '_> {
 }
 
 /// Stores a new field of a record.
-pub(super) fn put_field<K: Sink>(
-    sink: &mut K,
+pub(super) fn put_field<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     home: u32,
     record: Record,
     field: NewField,
@@ -99,7 +99,7 @@ struct AddAsMap<'k, 'v> {
 }
 
 impl Change for AddAsMap<'_, '_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         let value = value(sink, &self.new, 0)?;
         put_as_map(sink, self.home, self.record, self.key, value)?;
         Ok(value)
@@ -107,8 +107,8 @@ impl Change for AddAsMap<'_, '_> {
 }
 
 /// Makes a record a map, and stores one more member there.
-pub(super) fn put_as_map<K: Sink>(
-    sink: &mut K,
+pub(super) fn put_as_map<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     home: u32,
     record: Record,
     key: &str,
@@ -129,8 +129,8 @@ enum Member {
 }
 
 /// Makes a record a map with room for `capacity` entries.
-fn become_map<K: Sink>(
-    sink: &mut K,
+fn become_map<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     home: u32,
     record: Record,
     capacity: u32,
@@ -173,7 +173,7 @@ pub(super) struct AddEntry<'a, 'v> {
 }
 
 impl Change for AddEntry<'_, '_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         grow_map(sink, self.map, self.plan);
         sink.set_aside_spare(self.plan.spare());
         let key_cell = span(sink, self.key.as_bytes(), true)?;
@@ -184,7 +184,11 @@ impl Change for AddEntry<'_, '_> {
 }
 
 /// Makes the room for a new entry where that is behind the map's others.
-pub(super) fn grow_map<K: Sink>(sink: &mut K, map: &Map, plan: &map::InsertPlan) {
+pub(super) fn grow_map<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    map: &Map,
+    plan: &map::InsertPlan,
+) {
     sink.extend(plan.tail());
     if let Some((editor, _)) = sink.to_write() {
         plan.claim(&mut editor.space, map);
@@ -192,8 +196,8 @@ pub(super) fn grow_map<K: Sink>(sink: &mut K, map: &Map, plan: &map::InsertPlan)
 }
 
 /// Stores a new entry of a map, after [`grow_map`].
-pub(super) fn put_entry<K: Sink>(
-    sink: &mut K,
+pub(super) fn put_entry<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     map: &Map,
     plan: &map::InsertPlan,
     key_cell: u64,
@@ -212,7 +216,7 @@ struct RenameEntry<'k> {
 }
 
 impl Change for RenameEntry<'_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         let key = self.to.as_bytes();
         let key_cell = span(sink, key, true)?;
         sink.set_aside(self.plan.fresh());
@@ -234,7 +238,7 @@ struct RenameField<'k> {
 }
 
 impl Change for RenameField<'_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         let RenameField { record, target, index, renamed } = self;
         let key_cell = key(sink, renamed)?;
         let target = match *target {
@@ -267,7 +271,7 @@ struct RenameAsMap<'k> {
 }
 
 impl Change for RenameAsMap<'_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         let key_cell = span(sink, self.to.as_bytes(), true)?;
         let member = Member::Renamed(self.at, key_cell);
         let capacity = self.record.live() + 1;

@@ -7,12 +7,17 @@ use crate::error::Result;
 use crate::format::bytes::round_up;
 use crate::format::cell::{Needle, span_at, span_bytes, span_inline};
 use crate::format::layout::*;
-use crate::store::space::Extent;
+use crate::store::space::{Extent, Observer};
+use crate::store::storage::Storage;
 use crate::store::target::Target;
 
 /// Stores text that does not fit a cell. Returns its cell. A shape's keys are never owned.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(super) fn span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> Result<u64> {
+pub(super) fn span<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    text: &[u8],
+    owned: bool,
+) -> Result<u64> {
     if text.len() <= MAX_INLINE {
         return Ok(Needle::new(text).cell);
     }
@@ -24,7 +29,11 @@ pub(super) fn span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> Result<u6
 
 /// Stores bytes that do not fit a cell, of any length. Returns their cell.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(super) fn bytes_span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> u64 {
+pub(super) fn bytes_span<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    text: &[u8],
+    owned: bool,
+) -> u64 {
     if let Some((editor, extent)) = sink.to_write() {
         return put_text(&mut editor.space, extent, text, owned);
     }
@@ -47,7 +56,10 @@ pub(super) fn put_text(
 
 /// Stores a shape's key. Returns its cell.
 #[inline]
-pub(super) fn key<K: Sink>(sink: &mut K, needle: &Needle<'_>) -> Result<u64> {
+pub(super) fn key<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    needle: &Needle<'_>,
+) -> Result<u64> {
     match needle.cell {
         0 => span(sink, needle.text, false),
         cell => Ok(cell),
@@ -56,7 +68,11 @@ pub(super) fn key<K: Sink>(sink: &mut K, needle: &Needle<'_>) -> Result<u64> {
 
 /// Makes a shape. Its first `count` keys are still to be written.
 #[inline]
-pub(super) fn new_shape<K: Sink>(sink: &mut K, capacity: u32, count: u32) -> Shape {
+pub(super) fn new_shape<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    capacity: u32,
+    count: u32,
+) -> Shape {
     let mut made = Shape { offset: 0, capacity, count, flags: 0 };
     sink.set_aside(made.size());
     if let Some((editor, extent)) = sink.to_write() {
@@ -67,7 +83,11 @@ pub(super) fn new_shape<K: Sink>(sink: &mut K, capacity: u32, count: u32) -> Sha
 
 /// Makes a map with room for `capacity` entries, into which [`add_entry`] puts at most `count`.
 /// Returns its offset.
-pub(super) fn new_map<K: Sink>(sink: &mut K, capacity: u32, count: u32) -> u32 {
+pub(super) fn new_map<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    capacity: u32,
+    count: u32,
+) -> u32 {
     let mut at = 0;
     sink.set_aside(map::create_size(capacity) + index_limit(count));
     sink.write(|editor, extent| {
@@ -90,7 +110,12 @@ fn index_limit(count: u32) -> u64 {
 
 /// Adds an entry to a map that [`new_map`] made. A key that is there already (damaged bytes)
 /// is passed over.
-pub(super) fn add_entry<K: Sink>(sink: &mut K, map: u32, key_cell: u64, (tag, cell): (u8, u64)) {
+pub(super) fn add_entry<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    map: u32,
+    key_cell: u64,
+    (tag, cell): (u8, u64),
+) {
     sink.write(|editor, extent| {
         let space = &mut editor.space;
         let inline = key_cell.to_le_bytes();

@@ -44,7 +44,7 @@ struct FirstFurther<'k, 'v> {
 }
 
 impl Change for FirstFurther<'_, '_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         let value = store(sink, &Put::new(self.new))?;
         put_extra(sink, self.table, self.row, self.plan, &self.needle, value)?;
         sink.write(|editor, _| {
@@ -57,8 +57,8 @@ impl Change for FirstFurther<'_, '_> {
 }
 
 /// Stores the first further field of a row as planned.
-fn put_extra<K: Sink>(
-    sink: &mut K,
+fn put_extra<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     table: Table,
     row: u32,
     plan: ExtraPlan,
@@ -116,7 +116,7 @@ struct Rename<'k> {
 }
 
 impl Change for Rename<'_> {
-    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         let (table, row) = (self.table, self.row);
         // The map of a target grows before anything is taken.
         if let Target::Entry(map, plan) = &self.target {

@@ -13,6 +13,8 @@ use crate::block::tensor::{Form, mismatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::text;
 use crate::format::layout::*;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
 
 /// By which rules a column changes.
 #[derive(Clone, Copy, PartialEq)]
@@ -198,8 +200,8 @@ impl Layout {
 /// The layout in which a column in the table or list `within` (0: in neither) can hold its
 /// slots and these, and how many texts a dictionary lacks, or bytes a run. `replaced`: the slot that the value
 /// is stored in, where that is there.
-pub(super) fn layout<K: Sink>(
-    sink: &mut K,
+pub(super) fn layout<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     column: Elements,
     rules: Rules,
     within: u32,
@@ -227,7 +229,11 @@ pub(super) fn layout<K: Sink>(
 /// Checks that a tensor's type holds these values. They keep its shape: the arrays among them have
 /// its length.
 #[cold]
-fn check_fits<K: Sink>(sink: &mut K, column: Elements, feed: &Feed<'_, '_>) -> Result<()> {
+fn check_fits<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    column: Elements,
+    feed: &Feed<'_, '_>,
+) -> Result<()> {
     let length = match column.column {
         ColumnType::FixedList => List::load(sink.bytes(), column.data)?.length,
         _ => None,
@@ -249,8 +255,8 @@ const SMALL_DICTIONARY: u32 = 8;
 /// The layout by which a dictionary holds texts: with wider codes where these are too narrow.
 /// Texts are in cells where one is too long, or where there would be more texts than slots.
 #[cold]
-fn dictionary_layout<K: Sink>(
-    sink: &mut K,
+fn dictionary_layout<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     column: Elements,
     feed: &Feed<'_, '_>,
     layout: Layout,
@@ -273,7 +279,11 @@ fn dictionary_layout<K: Sink>(
 
 /// How many of these values are texts that a dictionary's texts lack. `None` where a text is too
 /// long for it.
-fn new_texts<K: Sink>(sink: &mut K, entries: Elements, feed: &Feed<'_, '_>) -> Result<Option<u32>> {
+fn new_texts<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    entries: Elements,
+    feed: &Feed<'_, '_>,
+) -> Result<Option<u32>> {
     let (mut new, mut fits) = (0, true);
     feed.each(sink, |sink, put| {
         let bytes = sink.bytes();
@@ -295,8 +305,8 @@ pub(super) const MOST_MOVED: u32 = 1 << 16;
 /// The layout by which a run holds texts, and how many bytes more it needs: with ends where not all
 /// are equally long, and with wider ones where these are too narrow. Texts are in cells where one would move too many bytes.
 #[cold]
-fn run_layout<K: Sink>(
-    sink: &mut K,
+fn run_layout<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     column: Elements,
     feed: &Feed<'_, '_>,
     layout: Layout,
@@ -356,8 +366,8 @@ fn run_layout<K: Sink>(
 /// The layout by which a column of numbers holds integers and floats (FORMAT 12.6); `None`
 /// where there is none. Linear in the column.
 #[cold]
-fn numbers_layout<K: Sink>(
-    sink: &mut K,
+fn numbers_layout<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     column: Elements,
     rules: Rules,
     within: u32,
@@ -415,7 +425,7 @@ fn numbers_layout<K: Sink>(
 /// Whether null gives an array of other values gaps. It becomes cells in a document that was not
 /// validated, where arrays with gaps are not edited.
 #[cold]
-fn gets_gaps<K: Sink>(sink: &mut K, column: Elements) -> bool {
+fn gets_gaps<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, column: Elements) -> bool {
     // While bytes are counted, an array that the same edit makes is not there yet. It counts as
     // cells, and as what rounding the capacity up may add to the slots.
     if column.offset == 0 {
@@ -426,8 +436,8 @@ fn gets_gaps<K: Sink>(sink: &mut K, column: Elements) -> bool {
 
 /// The same where integers and floats together are cells.
 #[inline]
-fn layout_by_kind<K: Sink>(
-    sink: &mut K,
+fn layout_by_kind<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
     column: Elements,
     rules: Rules,
     feed: &Feed<'_, '_>,
