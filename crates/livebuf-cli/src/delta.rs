@@ -49,7 +49,8 @@ fn make(args: &DeltaMake) -> Outcome {
         true => Recorder::with_old(storage.bytes()),
         false => Recorder::new(storage.bytes()),
     };
-    let mut copy = Editor::open_unvalidated_with(storage, Noted::Record(recorder)).map_err(failure)?;
+    let mut copy =
+        Editor::open_unvalidated_with(storage, Noted::Record(recorder)).map_err(failure)?;
     edit(path, &args.editing, &mut copy, &edits)?;
     let Noted::Record(recorder) = std::mem::take(copy.observer_mut()) else {
         unreachable!("the copy was opened with a recorder");
