@@ -5,7 +5,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How long work may take before progress is shown.
@@ -24,34 +25,53 @@ pub(crate) fn counting<T>(
     work: impl FnOnce(&Arc<AtomicU64>) -> T,
 ) -> T {
     let bytes = Arc::default();
-    if !io::stderr().is_terminal() {
-        return work(&bytes);
+    let _shown = io::stderr().is_terminal().then(|| Shown::new(what.to_owned(), total, &bytes));
+    work(&bytes)
+}
+
+/// Shows progress until it is dropped.
+struct Shown {
+    /// Wakes the thread when it goes.
+    done: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Shown {
+    fn new(what: String, total: Option<u64>, bytes: &Arc<AtomicU64>) -> Shown {
+        let (done, wait) = mpsc::channel();
+        let bytes = Arc::clone(bytes);
+        let thread = std::thread::spawn(move || show(&what, total, &bytes, &wait));
+        Shown { done: Some(done), thread: Some(thread) }
     }
-    let (done, wait) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        let counter = Arc::clone(&bytes);
-        scope.spawn(move || {
-            if wait.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
-                return;
-            }
-            let bar = ProgressBar::new_spinner().with_elapsed(PATIENCE);
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-                bar.set_style(style);
-            }
-            loop {
-                bar.set_message(format!("{what}{}", share(counter.load(Ordering::Relaxed), total)));
-                bar.tick();
-                if wait.recv_timeout(Duration::from_millis(100)) != Err(RecvTimeoutError::Timeout) {
-                    break;
-                }
-            }
-            bar.finish_and_clear();
-        });
-        let result = work(&bytes);
-        drop(done);
-        result
-    })
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.done = None;
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, it said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn show(what: &str, total: Option<u64>, bytes: &AtomicU64, wait: &Receiver<()>) {
+    if wait.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+        return;
+    }
+    let bar = ProgressBar::new_spinner().with_elapsed(PATIENCE);
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+        bar.set_style(style);
+    }
+    loop {
+        bar.set_message(format!("{what}{}", share(bytes.load(Ordering::Relaxed), total)));
+        bar.tick();
+        if wait.recv_timeout(Duration::from_millis(100)) != Err(RecvTimeoutError::Timeout) {
+            break;
+        }
+    }
+    bar.finish_and_clear();
 }
 
 /// The progress by bytes done. The line disappears at the end, so it never shows 100 %.
