@@ -249,10 +249,16 @@ fn edit<S: Storage, O: Observer>(
     trusted: bool,
 ) {
     assert_eq!(doc.is_trusted(), trusted);
-    let mut held: Option<NodeId> = None;
+    // Handles that were taken of a damaged document, which edits may repair: those of containers that
+    // nothing leads to then must be stale.
+    let mut held = containers(doc, 24);
     for step in 0..edits {
         if input.is_empty() && step > 2 {
             return;
+        }
+        if !doc.is_trusted() && input.one_in(3) && doc.validate().is_ok() && step == 0 {
+            // Nobody has edited it, so each handle is that of a container which the document has.
+            assert!(held.iter().all(|&node| doc.is_current(node)), "a handle is stale");
         }
         let before = doc.storage().bytes().to_vec();
         let used = doc.as_bytes().len();
@@ -268,37 +274,61 @@ fn edit<S: Storage, O: Observer>(
             .zip(before.iter().skip(behind).chain(std::iter::repeat(&0)))
             .all(|(&now, &then)| now == then || now == 0);
         assert!(untouched, "bytes behind the document were written");
-        if trusted {
+        // Trusted from the beginning, or since it was validated, as some edits do by themselves.
+        if doc.is_trusted() {
             let answer = doc.doc().validate().map(|_| ());
             assert_eq!(answer, Ok(()), "an edit damaged a valid document");
         }
     }
 }
 
+/// Handles of the first containers of a document, as far as they can be had.
+fn containers<S: Storage, O: Observer>(doc: &Editor<S, O>, most: usize) -> Vec<NodeId> {
+    let mut nodes: Vec<NodeId> = doc.root_id().into_iter().collect();
+    let mut next = 0;
+    while let Some(&node) = nodes.get(next)
+        && nodes.len() < most
+    {
+        next += 1;
+        let Ok(value) = doc.value(node) else { continue };
+        let keys: Vec<_> = match value.as_object() {
+            Ok(Some(object)) => object.keys().take(8).flatten().collect(),
+            _ => Vec::new(),
+        };
+        nodes.extend(keys.iter().filter_map(|&key| doc.child(node, key).ok().flatten()));
+        if value.kind() == Kind::Array {
+            nodes.extend((0..8usize).filter_map(|at| doc.child(node, at).ok().flatten()));
+        }
+    }
+    nodes
+}
+
 fn edit_once<S: Storage, O: Observer>(
     doc: &mut Editor<S, O>,
     input: &mut Input<'_>,
-    held: &mut Option<NodeId>,
+    held: &mut Vec<NodeId>,
 ) -> livebuf::Result<()> {
     let choice = input.byte();
-    let node = match (*held, doc.root_id()) {
-        (Some(node), _) if choice.is_multiple_of(7) => node,
-        (_, Some(root)) => descend(doc, root, input),
-        (_, None) => {
-            *held = Fresh::decode(input).with_new(|new| doc.set_root(new))?;
+    let node = match doc.root_id() {
+        _ if choice.is_multiple_of(7) && !held.is_empty() => held[input.below(held.len())],
+        Some(root) => descend(doc, root, input),
+        None => {
+            held.extend(Fresh::decode(input).with_new(|new| doc.set_root(new))?);
             return Ok(());
         }
     };
-    *held = Some(node);
+    held.push(node);
     let fresh = Fresh::decode(input);
     let (index, key) = (input.below(12), some_key(doc, node, input));
     let is_array = doc.value(node)?.kind() == Kind::Array;
     note(|| format!("{node:?} array {is_array}: {} of {key:?} or {index}, {fresh:?}", choice % 20));
     match choice % 20 {
         0..=3 if is_array => {
-            fresh.with_new(|new| doc.set(node, index, new)).map(|node| *held = node)
+            fresh.with_new(|new| doc.set(node, index, new)).map(|node| held.extend(node))
         }
-        4 | 5 if is_array => fresh.with_new(|new| doc.push(node, new)).map(|node| *held = node),
+        4 | 5 if is_array => {
+            fresh.with_new(|new| doc.push(node, new)).map(|node| held.extend(node))
+        }
         6 if is_array => fresh.with_new(|new| doc.insert(node, index, new)).map(drop),
         7 if is_array => doc.pop(node).map(drop),
         8 if is_array => doc.swap(node, index, input.below(12)),
@@ -308,7 +338,7 @@ fn edit_once<S: Storage, O: Observer>(
             Some(detached) => reattach(doc, detached, input),
             None => Ok(()),
         },
-        0..=5 => fresh.with_new(|new| doc.set(node, &*key, new)).map(|node| *held = node),
+        0..=5 => fresh.with_new(|new| doc.set(node, &*key, new)).map(|node| held.extend(node)),
         6..=8 => doc.remove(node, &*key).map(drop),
         9 | 10 => doc.rename(node, &key, &fresh::key(input)),
         11 | 12 => match doc.detach(node, &*key)? {
@@ -317,7 +347,7 @@ fn edit_once<S: Storage, O: Observer>(
         },
         13 => doc.clear(node),
         14 => doc.reserve(node, index * 3),
-        15 => fresh.with_new(|new| doc.set_root(new)).map(|node| *held = node),
+        15 => fresh.with_new(|new| doc.set_root(new)).map(|node| held.extend(node)),
         16 => fresh.with_new(|new| doc.set_pointer(&format!("/{key}/0"), new)).map(drop),
         17 => doc.remove_pointer(&format!("/{index}/{key}")).map(drop),
         18 => {

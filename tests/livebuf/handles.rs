@@ -395,3 +395,139 @@ fn a_handle_is_of_one_editor_in_all_threads() {
         assert_eq!(error.kind(), livebuf::ErrorKind::StaleHandle);
     }
 }
+
+/// The first array's numbers lie over the places in the root. So an element that is set turns the
+/// root's first place to another array, which is empty, and nothing leads to the first one any more.
+fn numbers_over_places() -> (Vec<u8>, u32) {
+    let options = EncodeOptions { tables: false, ..EncodeOptions::default() };
+    let mut encoder = Encoder::with_options(options);
+    let sound = json!([[100_000, 200_000, 300_000], ["a", "b"], [1.5, "x"]]);
+    encoder.value(&sound.valid().unwrap().root()).unwrap();
+    let mut bytes = encoder.finish().unwrap().to_vec();
+    let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert_eq!((bytes.len(), word(&bytes, 44)), (168, 48), "the encoder lays it out otherwise now");
+    bytes.extend([5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    for (at, value) in [(20, bytes.len() as u32), (44, 152)] {
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+    (bytes, 168)
+}
+
+/// A validation ends the handles of containers that it did not meet: by whatever call it is made.
+#[test]
+fn a_validation_ends_handles_of_what_nothing_leads_to() {
+    type Validate = fn(&mut DocBuf) -> livebuf::Result<()>;
+    let ways: [(&str, Validate); 5] = [
+        ("validate", |doc| doc.validate()),
+        ("validate_with", |doc| doc.validate_with(|_| {})),
+        ("validate_in", |doc| doc.validate_in(&mut [0; 1000])),
+        ("an edit that validates", |doc| {
+            let last = doc.find("/1")?.unwrap();
+            let taken = doc.detach(last, 0)?.unwrap();
+            doc.discard(taken)
+        }),
+        // SAFETY: the bytes are those of a valid document, as the other ways find.
+        ("assume_trusted", |doc| {
+            #[allow(unsafe_code)]
+            unsafe {
+                doc.assume_trusted();
+            }
+            Ok(())
+        }),
+    ];
+    for (what, validate) in ways {
+        let (bytes, nobodys) = numbers_over_places();
+        let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
+        let (first, last) = (doc.find("/0").unwrap().unwrap(), doc.find("/2").unwrap().unwrap());
+        doc.set(first, 0usize, nobodys).unwrap();
+        validate(&mut doc).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(doc.is_trusted(), "{what}");
+        assert!(!doc.is_current(first), "{what}");
+        let error = doc.set(first, 0, 999_999).unwrap_err();
+        assert_eq!(error.kind(), livebuf::ErrorKind::StaleHandle, "{what}");
+        if what != "assume_trusted" {
+            doc.set(last, 0, 2.5).unwrap();
+        }
+        doc.doc().validate().unwrap_or_else(|error| panic!("{what}: {error}"));
+    }
+}
+
+/// The edit that has to validate is itself one by such a handle.
+#[test]
+fn an_edit_that_validates_and_loses_its_own_handle_is_refused() {
+    for fixed in [false, true] {
+        let (bytes, nobodys) = numbers_over_places();
+        let mut buffer = vec![0; 4096];
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        let refused = |error: livebuf::Error| {
+            assert_eq!(error.kind(), livebuf::ErrorKind::StaleHandle, "fixed: {fixed}");
+        };
+        if fixed {
+            let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
+            let first = doc.find("/0").unwrap().unwrap();
+            doc.set(first, 0, nobodys).unwrap();
+            refused(doc.detach(first, 0).unwrap_err());
+            assert!(doc.is_trusted());
+            doc.doc().validate().unwrap();
+        } else {
+            let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
+            let first = doc.find("/0").unwrap().unwrap();
+            doc.set(first, 0, nobodys).unwrap();
+            refused(doc.detach(first, 0).unwrap_err());
+            assert!(doc.is_trusted());
+            doc.doc().validate().unwrap();
+        }
+    }
+}
+
+/// Handles that a document had before it was validated are good afterwards.
+#[test]
+fn handles_of_a_sound_document_outlive_its_validation() {
+    let rows: Vec<_> = (0..20).map(|n| json!({"k": n, "v": [n, n + 1], "o": {"x": n}})).collect();
+    let entries: Vec<_> = (0..400).map(|n| (format!("key {n}"), json!([n]))).collect();
+    let map: livebuf::DocBuf = {
+        let mut doc = json!({});
+        let root = doc.root_id().unwrap();
+        for (key, value) in &entries {
+            doc.set(root, key.as_str(), value).unwrap();
+        }
+        doc
+    };
+    let bytes = json!({"rows": rows, "map": map, "list": [[1, 2], [3, 4, 5], [6]]}).to_vec();
+    let pointers = [
+        "",
+        "/rows",
+        "/rows/3",
+        "/rows/3/v",
+        "/rows/3/o",
+        "/map",
+        "/map/key 77",
+        "/list",
+        "/list/1",
+    ];
+    let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
+    let handles = pointers.map(|pointer| doc.find(pointer).unwrap().unwrap());
+    doc.validate().unwrap();
+    for (pointer, handle) in pointers.iter().zip(handles) {
+        assert!(doc.is_current(handle), "{pointer}");
+        let same = doc.find(pointer).unwrap().unwrap();
+        assert_eq!(doc.value(handle).unwrap().len(), doc.value(same).unwrap().len(), "{pointer}");
+    }
+    for handle in handles.iter().rev() {
+        doc.clear(*handle).unwrap();
+        doc.doc().validate().unwrap();
+    }
+
+    let mut buffer = bytes.clone();
+    buffer.resize(2 * bytes.len(), 0);
+    let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
+    let handles = pointers.map(|pointer| doc.find(pointer).unwrap().unwrap());
+    doc.validate_in(&mut vec![0; bytes.len() / 4 + 100]).unwrap();
+    for (pointer, handle) in pointers.iter().zip(handles) {
+        assert!(doc.is_current(handle), "{pointer}");
+    }
+    doc.set(handles[2], "k", 77).unwrap();
+    doc.clear(handles[8]).unwrap();
+    assert_eq!(doc.pointer("/rows/3/k").unwrap().unwrap(), 77);
+    doc.doc().validate().unwrap();
+}

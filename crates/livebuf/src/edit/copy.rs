@@ -38,7 +38,7 @@ impl<S: Storage, O: Observer> TableEdits<S, O> {
             count_copy: count,
             copy: write,
             height,
-            validate: |document, scratch| Doc::over(document).validate_in(scratch).map(|_| ()),
+            validate: |document, scratch| Doc::over(document).stats_in(scratch),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The editor: making and opening one, handles, looking at containers, and checks that all
 //! edits share.
 
+#[cfg(feature = "alloc")]
+use super::handles::Homes;
 use super::handles::{Event, Handles, NodeId};
 use super::member::find_member;
 use super::new::{At, Child, New};
@@ -18,6 +20,7 @@ use crate::format::cell::Needle;
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer, Space};
 use crate::store::storage::{Exclusive, Storage};
+use crate::view::validate::{Region, Stats};
 use crate::view::{Checked, Doc, Header, Mode, Valid, Value};
 use core::mem::MaybeUninit;
 
@@ -64,7 +67,7 @@ pub(super) struct TableEdits<S, O> {
     pub(super) copy: fn(&mut Editor<S, O>, &Value<'_>, &mut Extent) -> Result<(u8, u64)>,
     /// How many containers nest in a value of this document, of which none may have this home.
     pub(super) height: fn(&Editor<S, O>, Raw, u32) -> Result<u16>,
-    pub(super) validate: fn(&[u8], &mut [u8]) -> Result<()>,
+    pub(super) validate: fn(&[u8], &mut [u8]) -> Result<Stats>,
 }
 
 /// An owned, growable document.
@@ -284,7 +287,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.doc().validate_scratch()
     }
 
-    /// Trusts the document as it is, as after [`validate`](Self::validate).
+    /// Trusts the document as it is, as after [`validate`](Self::validate). Handles that were taken
+    /// of it before, while it was not trusted, are stale from then on.
     ///
     /// # Safety
     /// The document is valid: text is not checked to be UTF-8 any more.
@@ -299,17 +303,52 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// ```
     #[allow(unsafe_code)]
     pub unsafe fn assume_trusted(&mut self) {
-        self.space.trusted = true;
+        if !self.space.trusted {
+            self.handles.reset();
+            self.space.trusted = true;
+        }
     }
 
     /// Validates the document in one linear pass; from then on it is trusted.
     ///
+    /// Handles stay good if the document has their containers. Only those of a damaged document may
+    /// not: an edit through a container that lies over another one can cut that off. In a fixed
+    /// buffer, each handle from before is looked for in the whole document when it is used again, so
+    /// take them afterwards.
+    ///
     /// # Errors
     /// The first problem with its offset; [`ErrorKind::ScratchTooSmall`].
     pub fn validate_in(&mut self, scratch: &mut [u8]) -> Result<()> {
-        self.doc().validate_in(scratch)?;
-        self.space.trusted = true;
+        self.validate_by(|doc, meet| doc.stats_in_with(scratch, meet))
+    }
+
+    /// Validates, by a function that tells of all regions. A document that is trusted already
+    /// keeps all handles.
+    pub(super) fn validate_by(
+        &mut self,
+        validate: impl FnOnce(Doc<'_>, &mut dyn FnMut(Region)) -> Result<Stats>,
+    ) -> Result<()> {
+        #[cfg(feature = "alloc")]
+        if !S::FIXED
+            && !self.space.trusted
+            && let Some(mut homes) = Homes::new(self.space.used() as usize)
+        {
+            let stats = validate(self.doc(), &mut |region| homes.meet(region))?;
+            self.handles.validated::<S>(homes, stats.depth);
+            self.space.trusted = true;
+            return Ok(());
+        }
+        let stats = validate(self.doc(), &mut |_| {})?;
+        self.set_trusted(stats.depth);
         Ok(())
+    }
+
+    /// The document was found valid, and nests so deep.
+    fn set_trusted(&mut self, depth: u64) {
+        if !self.space.trusted {
+            self.handles.validated_in_place::<S>(depth);
+            self.space.trusted = true;
+        }
     }
 
     /// The root container's handle; `None` where the root is a scalar.
@@ -479,7 +518,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if self.handles.is_fresh(node) {
             return Ok(node);
         }
-        self.handles.resolve(node).ok_or_else(|| stale(node))
+        self.resolve_older(node)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn resolve_older(&self, node: NodeId) -> Result<NodeId> {
+        let now = self.handles.resolve(node).ok_or_else(|| stale(node))?;
+        if self.handles.is_unchecked(node) && self.depth_of(now)?.is_none() {
+            return Err(stale(node));
+        }
+        Ok(now)
     }
 
     /// The same for an edit: the handle that it uses stays good whatever else is forgotten.
@@ -495,7 +544,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[cold]
     #[inline(never)]
     pub(super) fn enter_older(&mut self, node: NodeId) -> Result<NodeId> {
-        let now = self.handles.resolve(node).ok_or_else(|| stale(node))?;
+        let now = self.resolve_older(node)?;
         self.handles.keep(node, now);
         Ok(now)
     }
@@ -514,6 +563,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match edit(self) {
             Err(error) if error.kind() == ErrorKind::NotValidated => {
                 self.trust(error)?;
+                self.use_again()?;
                 edit(self)
             }
             result => result,
@@ -531,8 +581,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let Some((document, scratch)) = self.space.scratch(size) else { return Err(refused) };
         let valid = validate(document, scratch);
         scratch.fill(0);
-        self.space.trusted = valid.is_ok();
-        valid
+        self.set_trusted(valid?.depth);
+        Ok(())
+    }
+
+    /// Checks that validation did not end the handle of the edit that needed it.
+    #[cold]
+    fn use_again(&mut self) -> Result<()> {
+        let given = self.handles.given();
+        match given == NodeId::NONE {
+            true => Ok(()),
+            false => self.enter_older(given).map(|_| ()),
+        }
     }
 
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
@@ -641,7 +701,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[inline]
     pub(super) fn check_nesting(&self, height: u16, under: NodeId) -> Result<()> {
         let limit = self.space.limits().nesting as u32;
-        match height > 0 && under.depth() as u32 + height as u32 > limit {
+        // Validation may have made the handle deeper since the edit began.
+        let depth = || under.depth().max(self.handles.used_depth());
+        match height > 0 && depth() as u32 + height as u32 > limit {
             true => self.check_nesting_below(height, under),
             false => Ok(()),
         }

@@ -9,6 +9,8 @@
 //! than it are refused, but for those that edits used lately.
 
 use crate::store::storage::Storage;
+#[cfg(feature = "alloc")]
+use crate::view::validate::Region;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -169,6 +171,39 @@ pub(super) enum Event {
     /// All are elsewhere, as the list of this number says.
     #[cfg(feature = "alloc")]
     Squeezed(u32),
+    /// The document was validated, and met the containers that the set of this number has.
+    #[cfg(feature = "alloc")]
+    Validated(u32),
+}
+
+/// The homes of all containers that a validation met, a bit for each eight bytes of the document.
+#[cfg(feature = "alloc")]
+#[derive(Clone)]
+pub(super) struct Homes(alloc::vec::Vec<u8>);
+
+#[cfg(feature = "alloc")]
+impl Homes {
+    /// None yet, in a document of so many bytes; `None` where there is no memory.
+    pub(super) fn new(used: usize) -> Option<Homes> {
+        let (mut bits, length) = (alloc::vec::Vec::new(), used.div_ceil(64));
+        bits.try_reserve_exact(length).ok()?;
+        bits.resize(length, 0);
+        Some(Homes(bits))
+    }
+
+    /// Hears of a region of the document.
+    pub(super) fn meet(&mut self, region: Region) {
+        if region.kind.is_home()
+            && let Some(byte) = self.0.get_mut((region.offset / 64) as usize)
+        {
+            *byte |= 1 << (region.offset / 8 % 8);
+        }
+    }
+
+    fn has(&self, home: u32) -> bool {
+        let byte = self.0.get(home as usize / 64).copied().unwrap_or(0);
+        home.is_multiple_of(8) && byte >> (home / 8 % 8) & 1 == 1
+    }
 }
 
 /// Where containers are after squeezing: by themselves, or rows behind each other.
@@ -182,7 +217,7 @@ pub(super) struct Run {
 
 impl Event {
     /// The handle's container after the event; `None` where it is gone.
-    fn apply(&self, node: NodeId, #[cfg(feature = "alloc")] runs: &[Runs]) -> Option<NodeId> {
+    fn apply(&self, node: NodeId, #[cfg(feature = "alloc")] many: Option<&Many>) -> Option<NodeId> {
         let (home, row) = (node.home(), node.row());
         let row = match *self {
             Event::Freed(start, end) if (start..end).contains(&home) => return None,
@@ -201,7 +236,12 @@ impl Event {
             }
             Event::Deeper(depth) => return Some(node.deeper(depth)),
             #[cfg(feature = "alloc")]
-            Event::Squeezed(number) => return follow(runs.get(number as usize)?, node),
+            Event::Squeezed(number) => return follow(many?.runs.get(number as usize)?, node),
+            #[cfg(feature = "alloc")]
+            Event::Validated(number) => {
+                let (homes, depth) = many?.met.get(number as usize)?;
+                return homes.has(home).then(|| node.deeper(*depth));
+            }
             _ => row,
         };
         Some(node.at(home, row))
@@ -253,6 +293,9 @@ pub(super) struct Handles {
     time: u16,
     /// The time of the first event that is remembered.
     since: u16,
+    /// Handles from before this time may be of damaged documents, and no list says which: see
+    /// [`Editor::resolve`](super::editor::Editor).
+    checked: u16,
     /// Of the kept handles, which is replaced next.
     turn: u8,
     /// The blocks that were freed last, while a value is: neighbours make one event.
@@ -273,12 +316,14 @@ pub(super) struct Handles {
 
 /// What is remembered beyond a few events.
 #[cfg(feature = "alloc")]
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 struct Many {
     /// All events, where there are more than a few.
     events: alloc::vec::Vec<Event>,
     /// Of all events [`Event::Squeezed`].
     runs: alloc::vec::Vec<Runs>,
+    /// Of all events [`Event::Validated`]; with how deep the document was.
+    met: alloc::vec::Vec<(Homes, u16)>,
 }
 
 /// In the order of where containers were.
@@ -304,6 +349,7 @@ impl Handles {
             issuer,
             time: 0,
             since: 0,
+            checked: 0,
             turn: 0,
             freeing: None,
             kept: [(NodeId::NONE, NodeId::NONE); KEPT],
@@ -343,7 +389,7 @@ impl Handles {
         };
         for event in self.events().get((now.time() - self.since) as usize..)? {
             #[cfg(feature = "alloc")]
-            let after = event.apply(now, self.runs());
+            let after = event.apply(now, self.many.as_deref());
             #[cfg(not(feature = "alloc"))]
             let after = event.apply(now);
             now = after?;
@@ -372,6 +418,11 @@ impl Handles {
         if self.is_fresh(now) { Some(now) } else { self.resolve(now) }
     }
 
+    /// The handle that the last edit was given.
+    pub(super) fn given(&self) -> NodeId {
+        self.using.0
+    }
+
     /// Says which container the next edit is about, by a fresh handle.
     #[inline]
     pub(super) fn set_used(&mut self, node: NodeId) {
@@ -386,11 +437,6 @@ impl Handles {
             return &many.events;
         }
         self.few.get(..(self.time - self.since) as usize).unwrap_or_default()
-    }
-
-    #[cfg(feature = "alloc")]
-    fn runs(&self) -> &[Runs] {
-        self.many.as_ref().map(|many| &many.runs[..]).unwrap_or_default()
     }
 
     /// Notes a change that an edit made.
@@ -430,18 +476,19 @@ impl Handles {
     fn forget(&mut self) {
         let used = self.used().unwrap_or(NodeId::NONE);
         let kept = self.kept.map(|(given, _)| match self.resolve(given) {
-            Some(now) => (given, now),
-            None => (NodeId::NONE, NodeId::NONE),
+            Some(now) if !self.is_unchecked(given) => (given, now),
+            _ => (NodeId::NONE, NodeId::NONE),
         });
         #[cfg(feature = "alloc")]
         if let Some(many) = &mut self.many {
             many.events.clear();
             many.runs.clear();
+            many.met.clear();
         }
         if self.time > u16::MAX / 2 {
             (self.issuer, self.time) = (draw(), 0);
         }
-        self.since = self.time;
+        (self.since, self.checked) = (self.time, self.time);
         let (issuer, time) = (self.issuer, self.time);
         let stamped = |node: NodeId| match node.issuer() {
             0 => NodeId::NONE,
@@ -464,6 +511,37 @@ impl Handles {
         all.push(runs);
         let number = all.len() as u32 - 1;
         self.note::<S>(Event::Squeezed(number));
+    }
+
+    /// The document was found valid, nests so deep, and has these homes: handles of other containers
+    /// are stale from now on.
+    #[cfg(feature = "alloc")]
+    pub(super) fn validated<S: Storage>(&mut self, homes: Homes, depth: u64) {
+        self.make_room::<S>();
+        let met = &mut self.many.get_or_insert_default().met;
+        met.push((homes, u16::try_from(depth).unwrap_or(u16::MAX)));
+        let number = met.len() as u32 - 1;
+        self.note::<S>(Event::Validated(number));
+    }
+
+    /// The same where no memory has the homes: older handles are looked for in the document when
+    /// they are used.
+    pub(super) fn validated_in_place<S: Storage>(&mut self, depth: u64) {
+        self.note::<S>(Event::Deeper(u16::try_from(depth).unwrap_or(u16::MAX)));
+        self.checked = self.time;
+    }
+
+    /// Whether a handle is from before the document was validated, and its container was not looked
+    /// for since.
+    pub(super) fn is_unchecked(&self, node: NodeId) -> bool {
+        let kept = self.kept.iter().find(|(given, _)| given.is_same(&node));
+        kept.map_or(node, |&(_, now)| now).time() < self.checked
+    }
+
+    /// How deep the container is that the edit is about, at least.
+    #[inline]
+    pub(super) fn used_depth(&self) -> u16 {
+        self.using.1.depth()
     }
 
     /// Every handle is stale from now on, and every detached value.

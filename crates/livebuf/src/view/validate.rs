@@ -67,6 +67,15 @@ pub enum RegionKind {
     SharedText,
 }
 
+impl RegionKind {
+    /// Whether a container's handle can lead to the region's first byte.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn is_home(self) -> bool {
+        use RegionKind::*;
+        matches!(self, Record | Forward | Map | Array | Table | List)
+    }
+}
+
 /// Some bytes and their use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
@@ -189,6 +198,18 @@ impl<'a, M: Mode> Doc<'a, M> {
         Walk::new(self.as_bytes(), scratch)?.document()
     }
 
+    /// [`stats_in`](Self::stats_in) that tells `visit` of every region.
+    pub(crate) fn stats_in_with(
+        self,
+        scratch: &mut [u8],
+        visit: &mut dyn FnMut(Region),
+    ) -> Result<Stats> {
+        scratch.fill(0);
+        let mut walk = Walk::new(self.as_bytes(), scratch)?;
+        walk.visit = Some(visit);
+        walk.document()
+    }
+
     /// [`stats_in`](Self::stats_in) with scratch memory of its own.
     ///
     /// # Errors
@@ -226,9 +247,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     #[cfg(feature = "alloc")]
     pub fn regions(self, mut visit: impl FnMut(Region)) -> Result<()> {
         let mut scratch = alloc::vec![0; self.validate_scratch()];
-        let mut walk = Walk::new(self.as_bytes(), &mut scratch)?;
-        walk.visit = Some(&mut visit);
-        walk.document().map(|_| ())
+        self.stats_in_with(&mut scratch, &mut visit).map(|_| ())
     }
 }
 
