@@ -258,7 +258,12 @@ fn edit<S: Storage, O: Observer>(
         }
         if !doc.is_trusted() && input.one_in(3) && doc.validate().is_ok() && step == 0 {
             // Nobody has edited it, so each handle is that of a container which the document has.
-            assert!(held.iter().all(|&node| doc.is_current(node)), "a handle is stale");
+            let stale = held.iter().find(|&&node| !doc.is_current(node));
+            assert!(
+                stale.is_none(),
+                "stale: {stale:?} = {:?}",
+                stale.map(|&node| doc.value(node).map(|v| v.kind()))
+            );
         }
         let before = doc.storage().bytes().to_vec();
         let used = doc.as_bytes().len();

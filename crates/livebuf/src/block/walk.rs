@@ -135,6 +135,17 @@ impl Cursor {
         Ok(cursor)
     }
 
+    /// The children that may be containers, those of a tensor among them.
+    fn containers(bytes: &[u8], raw: Raw) -> Result<Cursor> {
+        let mut cursor = Cursor::new(bytes, raw)?;
+        if let Node::Array(elements) = cursor.node
+            && !elements.column.holds_references()
+        {
+            cursor.index = u32::MAX;
+        }
+        Ok(cursor)
+    }
+
     /// Leaves out a row's further fields. Returns the home of their object, 0 for none.
     pub(crate) fn take_extra(&mut self) -> u32 {
         core::mem::take(&mut self.extra)
@@ -232,7 +243,7 @@ pub(crate) fn each_container(
                 if stop(raw, here) {
                     return Ok(true);
                 }
-                stack[depth] = Cursor::references(bytes, raw)?;
+                stack[depth] = Cursor::containers(bytes, raw)?;
                 depth += 1;
             }
         }

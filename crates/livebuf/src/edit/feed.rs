@@ -17,6 +17,11 @@ use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::{Checked, Object};
 
+/// Is called with the sink and each member.
+type ForMember<'w, 'v, S, O> = dyn FnMut(&mut Sink<'_, S, O>, &'v str, Put<'v>) -> Result<()> + 'w;
+/// Is called with the sink and each value.
+type ForValue<'w, 'v, S, O> = dyn FnMut(&mut Sink<'_, S, O>, Put<'v>) -> Result<()> + 'w;
+
 /// A new value for a slot.
 #[derive(Clone, Copy)]
 pub(super) enum Put<'v> {
@@ -242,7 +247,7 @@ impl<'v> Put<'v> {
         &self,
         sink: &mut Sink<'_, S, O>,
         table: Table,
-        with: &mut dyn FnMut(&mut Sink<'_, S, O>, &'v str, Put<'v>) -> Result<()>,
+        with: &mut ForMember<'_, 'v, S, O>,
     ) -> Result<()> {
         let mut pass = |key: &'v str, put| {
             let bytes = sink.bytes();
@@ -342,7 +347,7 @@ impl<'v> Feed<'_, 'v> {
     fn each_of_many<S: Storage, O: Observer>(
         &self,
         sink: &mut Sink<'_, S, O>,
-        with: &mut dyn FnMut(&mut Sink<'_, S, O>, Put<'v>) -> Result<()>,
+        with: &mut ForValue<'_, 'v, S, O>,
     ) -> Result<()> {
         match self {
             Feed::One(put) => with(sink, *put),

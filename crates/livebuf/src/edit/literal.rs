@@ -69,7 +69,7 @@ pub(super) fn simple<S: Storage, O: Observer>(
             sink.nests(above + 1);
             let home = sink.carve(record_size(capacity as u32) as u64);
             let record = Record::new(home, capacity as u32, 0, 0, 0);
-            if let Some((editor, _)) = sink.to_write() {
+            if let Some((editor, _)) = sink.writing() {
                 record.write_header(&mut editor.space);
             }
             Some((TAG_OBJECT, home as u64))
@@ -196,7 +196,7 @@ fn fields<S: Storage, O: Observer>(
     let home = sink.carve(record_size(count) as u64);
     let shape = shape_of(sink, fields)?;
     let record = Record::new(home, count, count, count, shape);
-    if let Some((editor, _)) = sink.to_write() {
+    if let Some((editor, _)) = sink.writing() {
         record.write_header(&mut editor.space);
     }
     let cells = (home + RECORD_CELLS) as u64;
@@ -205,11 +205,11 @@ fn fields<S: Storage, O: Observer>(
         for (index, (_, new)) in (group..).zip(fields) {
             let (tag, cell) = part(sink, new, depth)?;
             tags |= (tag as u64) << (8 * (index & 7));
-            if let Some((editor, _)) = sink.to_write() {
+            if let Some((editor, _)) = sink.writing() {
                 editor.space.write_u64(cells + cell_at(index), cell);
             }
         }
-        if let Some((editor, _)) = sink.to_write() {
+        if let Some((editor, _)) = sink.writing() {
             editor.space.write_u64(cells + tag_at(group), tags);
         }
     }
@@ -241,7 +241,7 @@ fn shape_of<S: Storage, O: Observer>(
     }
     let count = fields.len() as u32;
     let shape = new_shape(sink, count, count);
-    match sink.to_write() {
+    match sink.writing() {
         Some((editor, extent)) => put_keys(&mut editor.space, extent, shape, fields),
         None => {
             for (text, _) in fields {

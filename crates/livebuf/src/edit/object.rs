@@ -190,7 +190,7 @@ pub(super) fn grow_map<S: Storage, O: Observer>(
     plan: &map::InsertPlan,
 ) {
     sink.extend(plan.tail());
-    if let Some((editor, _)) = sink.to_write() {
+    if let Some((editor, _)) = sink.writing() {
         plan.claim(&mut editor.space, map);
     }
 }
@@ -204,7 +204,7 @@ pub(super) fn put_entry<S: Storage, O: Observer>(
     (tag, cell): (u8, u64),
 ) {
     sink.set_aside(plan.fresh());
-    if let Some((editor, extent)) = sink.to_write() {
+    if let Some((editor, extent)) = sink.writing() {
         map::insert(&mut editor.space, map, plan, key_cell, tag, cell, extent);
     }
 }

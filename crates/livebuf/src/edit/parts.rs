@@ -34,7 +34,7 @@ pub(super) fn bytes_span<S: Storage, O: Observer>(
     text: &[u8],
     owned: bool,
 ) -> u64 {
-    if let Some((editor, extent)) = sink.to_write() {
+    if let Some((editor, extent)) = sink.writing() {
         return put_text(&mut editor.space, extent, text, owned);
     }
     let offset = sink.carve(round_up(text.len() as u64));
@@ -75,7 +75,7 @@ pub(super) fn new_shape<S: Storage, O: Observer>(
 ) -> Shape {
     let mut made = Shape { offset: 0, capacity, count, flags: 0 };
     sink.set_aside(made.size());
-    if let Some((editor, extent)) = sink.to_write() {
+    if let Some((editor, extent)) = sink.writing() {
         made = shape::create(&mut editor.space, capacity, count, extent);
     }
     made

@@ -167,7 +167,7 @@ impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
 
     /// The editor and the bytes that were taken, where this is the run that writes.
     #[inline]
-    pub(super) fn to_write(&mut self) -> Option<(&mut Editor<S, O>, &mut Extent)> {
+    pub(super) fn writing(&mut self) -> Option<(&mut Editor<S, O>, &mut Extent)> {
         match &mut self.access {
             Access::Count(_) => None,
             Access::Write(extent, editor) => Some((editor, extent)),
@@ -175,10 +175,10 @@ impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
     }
 
     /// Writes, where this is the run that writes. The compiler makes a function of what the closure
-    /// does: where that costs, ask [`to_write`](Self::to_write).
+    /// does: where that costs, ask [`writing`](Self::writing).
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn write(&mut self, write: impl FnOnce(&mut Editor<S, O>, &mut Extent)) {
-        if let Some((editor, extent)) = self.to_write() {
+        if let Some((editor, extent)) = self.writing() {
             write(editor, extent);
         }
     }
@@ -189,7 +189,7 @@ impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
         &mut self,
         write: impl FnOnce(&mut Editor<S, O>, &mut Extent) -> Result<()>,
     ) -> Result<()> {
-        match self.to_write() {
+        match self.writing() {
             Some((editor, extent)) => write(editor, extent),
             None => Ok(()),
         }
