@@ -57,6 +57,7 @@ def fill(db, text, rows):
 class Bench:
     def __init__(self, db, rows, runs):
         self.db, self.rows, self.runs = db, rows, runs
+        self.row = 6  # the last one that was updated
 
     def answers(self, value, table):
         """The value of each row."""
@@ -94,22 +95,34 @@ class Bench:
             f"{text / parts:.0f} than JSON text\n"
         )
 
-    def updates(self, ours, theirs, value):
-        """Pages that an update of one value writes to the write-ahead log, of a row."""
-        print(f"update of {ours}")
-        for kind, function in (("livebuf", "lb_set"), ("jsonb", "jsonb_set"), ("text", "json_set")):
-            table, path = KINDS[kind][0], ours if kind == "livebuf" else theirs
-            self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            begin = time.perf_counter()
-            sql = f"UPDATE {table} SET d = {function}(d, ?, ?) WHERE id = 7"
-            self.db.execute(sql, (path, value)).fetchall()
-            micros = (time.perf_counter() - begin) * 1e6
-            pages = self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)[0]
-            get = "lb_extract(d, ?)" if kind == "livebuf" else "d ->> ?"
-            ((found,),) = self.db.execute(f"SELECT {get} FROM {table} WHERE id = 7", (path,))
-            if found != value:
-                raise SystemExit(f"{function}: {found!r} instead of {value!r}")
-            print(f"  {function:28} {pages:10} pages, {micros:.0f} µs once")
+    def updates(self, path, cases):
+        """Pages that an update of one value writes to the write-ahead log, of a row.
+
+        What is written depends on the new value. SQLite writes the pages of a row that differ, if
+        the row keeps its length: JSONB does if the value takes as many bytes of text as the old
+        one, LiveBuf if the document has room. A column of LiveBuf's is written anew when a value
+        is wider than its slots, once. Each case has a row of its own, as it was filled.
+        """
+        functions = (("livebuf", "lb_set"), ("jsonb", "jsonb_set"), ("text", "json_set"))
+        print(f"pages that an update of {path} writes")
+        print(f"  {'':40}" + "".join(f"{function:>12}" for _, function in functions))
+        for name, value in cases:
+            self.row += 1
+            pages = []
+            for kind, function in functions:
+                table = KINDS[kind][0]
+                get = "lb_extract(d, ?)" if kind == "livebuf" else "d ->> ?"
+                read = f"SELECT {get} FROM {table} WHERE id = ?"
+                ((old,),) = self.db.execute(read, (path, self.row))
+                self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                update = f"UPDATE {table} SET d = {function}(d, ?, ?) WHERE id = ?"
+                self.db.execute(update, (path, value, self.row)).fetchall()
+                pages.append(self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)[0])
+                ((found,),) = self.db.execute(read, (path, self.row))
+                if found != value or found == old:
+                    raise SystemExit(f"{function}: {found!r} instead of {value!r}, was {old!r}")
+            case = f"{name}: {old} to {value}"
+            print(f"  {case:40}" + "".join(f"{count:12}" for count in pages))
         print()
 
 
@@ -133,8 +146,14 @@ def main():
         bench = Bench(db, options.rows, options.runs)
         for path in ("$.statuses[50].user.screen_name", "$.statuses[99].id", "$.row"):
             bench.reads(path)
-        bench.updates("$.statuses[50].retweet_count", "$.statuses[50].retweet_count", 77)
-        bench.updates("$.row", "$.row", 7_000_000)
+        bench.updates(
+            "$.statuses[50].retweet_count",
+            (("same size", 9), ("more digits", 77), ("wider than its column", 70_000)),
+        )
+        bench.updates(
+            "$.statuses[50].user.screen_name",
+            (("same size", "IwiAlohomorb"), ("longer", "IwiAlohomora the second")),
+        )
         db.close()
 
         db = connect(Path(folder) / "small.db", options.cache)
