@@ -98,6 +98,53 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert blocks == len(re.findall(r"^ *```python$", parsed.text, re.MULTILINE))
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_a_page_says_which_packages_it_needs(page: Path) -> None:
+    """Bug: pages that "run as they stand" needed packages that nobody had named."""
+    text = page.read_text(encoding="utf-8")
+    needed: set[str] = set()
+    for block in re.findall(r"^ *```python\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL):
+        for names in re.findall(
+            r"^ *(?:>>> |\.\.\. )? *(?:import|from) ([\w.]+(?: as \w+)?(?:, [\w.]+)*)", block, re.M
+        ):
+            needed |= {part.split(" as ")[0].partition(".")[0] for part in names.split(", ")}
+        if re.search(r"\b(?:memory|s3)://", block):
+            needed.add("fsspec")
+        if re.search(r"\.numpy\(", block):
+            needed.add("numpy")
+        if "fastapi.testclient" in block:
+            needed.add("httpx2")
+    needed -= sys.stdlib_module_names | {"livebuf"}
+    lines = re.findall(r"pip install ([^`\n]*)", text)
+    named = {package for line in lines for package in re.findall(r"\w+", line)}
+    assert needed <= named
+
+
+def test_commands_of_all_pages_can_be_typed_in_one_folder() -> None:
+    """Bug: the README and three pages made `lap.lbuf`, so the second one stopped: it exists."""
+    made: dict[str, str] = {}
+    for page in ALL:
+        text = page.read_text(encoding="utf-8")
+        for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            for file in re.findall(r"^\$ .* -o (\S+)|log append (\S+)", block, re.MULTILINE):
+                [file] = filter(None, file)
+                assert file not in made, f"{name(page)} and {made[file]}: {file}"
+                made[file] = name(page)
+    assert len(made) >= 7
+
+
+def test_rust_programs_can_be_pasted_into_main_rs() -> None:
+    """Bug: blocks had no `main`, and lines that only rustdoc hides, such as `# Ok::<…>`."""
+    count = 0
+    for page in ALL:
+        text = page.read_text(encoding="utf-8")
+        for block in re.findall(r"^```rust\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            assert re.search(r"^fn main\(\)", block, re.MULTILINE), f"{name(page)}: {block}"
+            assert not re.search(r"^# ", block, re.MULTILINE), f"{name(page)}: {block}"
+            count += 1
+    assert count >= 11
+
+
 def test_the_http_recipe_and_untrusted_clients() -> None:
     """Bug: the recipe multiplied what it was sent, so that clients could allocate any amount
     and raise errors that it did not catch."""
