@@ -130,9 +130,7 @@ CASES = {
 }
 
 
-def compare(
-    folder: Path, value: Any, more: int, times: int
-) -> list[tuple[str, float, int, Any]]:
+def compare(folder: Path, value: Any, more: int, times: int) -> list[tuple[str, float, int, Any]]:
     """Changes three fields by each way, one of them by `more`: name, milliseconds, bytes written
     to the log of SQLite and the document afterwards. The first time only makes everything warm:
     it keeps all lengths."""
