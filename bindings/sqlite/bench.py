@@ -57,6 +57,7 @@ def fill(db, text, rows):
 class Bench:
     def __init__(self, db, rows, runs):
         self.db, self.rows, self.runs = db, rows, runs
+        self.row = -1  # the last one that was updated
 
     def answers(self, value, table):
         """The value of each row."""
@@ -94,22 +95,43 @@ class Bench:
             f"{text / parts:.0f} than JSON text\n"
         )
 
-    def updates(self, ours, theirs, value):
-        """Pages that an update of one value writes to the write-ahead log, of a row."""
-        print(f"update of {ours}")
-        for kind, function in (("livebuf", "lb_set"), ("jsonb", "jsonb_set"), ("text", "json_set")):
-            table, path = KINDS[kind][0], ours if kind == "livebuf" else theirs
-            self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            begin = time.perf_counter()
-            sql = f"UPDATE {table} SET d = {function}(d, ?, ?) WHERE id = 7"
-            self.db.execute(sql, (path, value)).fetchall()
-            micros = (time.perf_counter() - begin) * 1e6
-            pages = self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)[0]
-            get = "lb_extract(d, ?)" if kind == "livebuf" else "d ->> ?"
-            ((found,),) = self.db.execute(f"SELECT {get} FROM {table} WHERE id = 7", (path,))
-            if found != value:
-                raise SystemExit(f"{function}: {found!r} instead of {value!r}")
-            print(f"  {function:28} {pages:10} pages, {micros:.0f} µs once")
+    def updates(self, path, cases):
+        """Pages that an update of one value writes to the write-ahead log, of a row.
+
+        What is written depends on the new value. SQLite writes only the pages that differ if the
+        row keeps its length, and else all of the row's. JSONB and JSON text keep it if the value
+        takes as many bytes as the old one. LiveBuf keeps it too where nothing moves, as in most
+        numbers; and where something moves, if the document has room for that. Each update has a
+        row of its own.
+        """
+        ways = (
+            ("lb_set", "livebuf", "lb_set", 0),
+            ("with room", "livebuf", "lb_set", 16_384),
+            ("jsonb_set", "jsonb", "jsonb_set", 0),
+            ("json_set", "text", "json_set", 0),
+        )
+        print(f"pages that an update of {path} writes")
+        print(f"  {'':40}" + "".join(f"{name:>12}" for name, *_ in ways))
+        for name, value in cases:
+            pages = []
+            for _, kind, function, room in ways:
+                self.row += 1
+                table = KINDS[kind][0]
+                get = "lb_extract(d, ?)" if kind == "livebuf" else "d ->> ?"
+                read = f"SELECT {get} FROM {table} WHERE id = ?"
+                ((old,),) = self.db.execute(read, (path, self.row))
+                if room:
+                    reserve = f"UPDATE {table} SET d = lb_reserve(d, ?) WHERE id = ?"
+                    self.db.execute(reserve, (room, self.row)).fetchall()
+                self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                update = f"UPDATE {table} SET d = {function}(d, ?, ?) WHERE id = ?"
+                self.db.execute(update, (path, value, self.row)).fetchall()
+                pages.append(self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)[0])
+                ((found,),) = self.db.execute(read, (path, self.row))
+                if found != value or found == old:
+                    raise SystemExit(f"{function}: {found!r} instead of {value!r}, was {old!r}")
+            case = f"{name}, {old} to {value}"
+            print(f"  {case:40}" + "".join(f"{count:12}" for count in pages))
         print()
 
 
@@ -133,8 +155,14 @@ def main():
         bench = Bench(db, options.rows, options.runs)
         for path in ("$.statuses[50].user.screen_name", "$.statuses[99].id", "$.row"):
             bench.reads(path)
-        bench.updates("$.statuses[50].retweet_count", "$.statuses[50].retweet_count", 77)
-        bench.updates("$.row", "$.row", 7_000_000)
+        bench.updates(
+            "$.statuses[50].retweet_count",
+            (("same size", 9), ("more digits", 77), ("wider than its column", 70_000)),
+        )
+        bench.updates(
+            "$.statuses[50].user.screen_name",
+            (("same size", "IwiAlohomorA"), ("longer", "IwiAlohomorA2")),
+        )
         db.close()
 
         db = connect(Path(folder) / "small.db", options.cache)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import livebuf
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -27,6 +29,22 @@ def test_licences_are_in_the_wheel() -> None:
     assert found["LICENSE"] == (PACKAGE.parents[1] / "LICENSE").read_text()
     assert "MIT License" in found["LICENSE"]
     assert found["THIRD-PARTY.txt"] == (PACKAGE / "THIRD-PARTY.txt").read_text()
+
+
+def test_hints_name_what_can_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bug: `pip install 'livebuf[parquet]'`, though nothing is published: pip failed, or would
+    have installed somebody else's package."""
+    monkeypatch.setitem(sys.modules, "livebuf_parquet", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install \./bindings/parquet") as caught:
+        livebuf.to_parquet([], "rows.parquet")
+    assert caught.value.name == "livebuf_parquet"
+    folder = Path(livebuf.__file__).parent
+    hints = 0
+    for file in folder.glob("*.py"):
+        for package in re.findall(r"pip install '?([\w./-]+)", file.read_text(encoding="utf-8")):
+            assert package == "fsspec" or (PACKAGE.parents[1] / package).is_dir(), file
+            hints += 1
+    assert hints >= 8
 
 
 @pytest.mark.parametrize("name", ["livebuf", "livebuf-parquet"])

@@ -19,7 +19,10 @@ def library() -> Any:
     try:
         return importlib.import_module("livebuf_parquet")
     except ModuleNotFoundError as error:
-        message = "Parquet needs livebuf-parquet: pip install 'livebuf[parquet]'"
+        message = (
+            "Parquet needs livebuf-parquet: in a checkout of livebuf, "
+            "pip install ./bindings/parquet"
+        )
         raise ModuleNotFoundError(message, name=error.name) from error
 
 
@@ -46,7 +49,7 @@ def to_parquet(
     `shred=False`. Then the order of keys in Variants is kept. Values that Variant has no place
     for raise `EncodeError`, such as numbers of 40 digits. `lossy=True` writes the nearest value.
 
-    Needs `pip install livebuf[parquet]`.
+    Needs `pip install ./bindings/parquet`, in a checkout.
     """
     parquet = library()
     data = bytes(obj) if isinstance(obj, Document) else dumps(obj)
@@ -71,7 +74,7 @@ def from_parquet(
     again. Fields that are null stay, unless `skip_nulls=True`. Raises `ParquetError` for a file
     that is damaged, or has types that no document has.
 
-    Needs `pip install livebuf[parquet]`.
+    Needs `pip install ./bindings/parquet`, in a checkout.
     """
     parquet = library()
     data = _files.load(file)

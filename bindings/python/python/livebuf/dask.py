@@ -6,7 +6,8 @@
 >>> frame.npartitions, int(frame["lap"].sum().compute())
 (2, 4950)
 
-Needs `pip install livebuf[dask]`. Each worker needs it, too, and the files at the same paths.
+Needs `pip install './bindings/python[dask]'`, in a checkout. Each worker needs it, too, and
+the files at the same paths.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ try:
     import pandas as pd
     import pyarrow as pa
 except ModuleNotFoundError as error:
-    message = f"livebuf.dask needs {error.name}: pip install 'livebuf[dask]'"
+    message = (
+        f"livebuf.dask needs {error.name}: in a checkout of livebuf, "
+        "pip install './bindings/python[dask]'"
+    )
     raise ModuleNotFoundError(message, name=error.name) from error
 
 from . import _sources

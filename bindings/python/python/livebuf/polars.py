@@ -8,7 +8,7 @@
 >>> frame.filter(pl.col("lap") == 8).select("sec").collect().item()
 72.0
 
-Needs `pip install livebuf[polars]`.
+Needs `pip install './bindings/python[polars]'`, in a checkout.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ try:
     import polars as pl
     from polars.io.plugins import register_io_source
 except ModuleNotFoundError as error:
-    message = "livebuf.polars needs polars: pip install 'livebuf[polars]'"
+    message = (
+        "livebuf.polars needs polars: in a checkout of livebuf, "
+        "pip install './bindings/python[polars]'"
+    )
     raise ModuleNotFoundError(message, name=error.name) from error
 
 from . import _files, _sources

@@ -4,8 +4,9 @@
     frame.write.format("livebuf").option("table", "/rows").mode("append").save("other")
     frame.select(livebuf.spark.get("document", "/user/name", "string"))
 
-Needs `pip install livebuf[spark]` where the driver and the executors run. Spark finds the source
-by the module `pyspark_livebuf`, so nothing need be registered.
+Needs `pip install './bindings/python[spark]'`, in a checkout, where the driver and the
+executors run. Spark finds the source by the module `pyspark_livebuf`, so nothing need be
+registered.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ try:
         to_arrow_type,
     )
 except ModuleNotFoundError as error:
-    message = f"livebuf.spark needs {error.name}: pip install 'livebuf[spark]'"
+    message = (
+        f"livebuf.spark needs {error.name}: in a checkout of livebuf, "
+        "pip install './bindings/python[spark]'"
+    )
     raise ModuleNotFoundError(message, name=error.name) from error
 
 from . import _files, _sources

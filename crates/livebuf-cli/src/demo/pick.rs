@@ -17,6 +17,13 @@ pub(super) struct Picked {
     pub(super) member: Option<String>,
 }
 
+impl Picked {
+    /// Fields to look at.
+    pub(super) fn pointers(&self) -> impl Iterator<Item = &str> {
+        [&self.text, &self.number, &self.element].into_iter().filter_map(|p| p.as_deref())
+    }
+}
+
 /// What is searched for, in the order of the document.
 #[derive(Clone, Copy, PartialEq)]
 enum Sought {

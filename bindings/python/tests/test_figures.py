@@ -1,0 +1,225 @@
+"""Figures on the pages that people read first are those of the results that docs/benchmarks.md
+shows, rounded to two digits, so that no two pages contradict each other."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[3]
+BENCHMARKS = PROJECT / "docs" / "benchmarks.md"
+pytestmark = pytest.mark.skipif(not BENCHMARKS.is_file(), reason="not in a checkout")
+
+UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "MB": 1e6, "×": 1.0}
+FIGURE = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)(?: to (\d[\d.]*))? (ns|µs|ms|s|B|MB|×)(?!\w)")
+FILES = (
+    "apache_builds canada citm_catalog github_events instruments mesh numbers random twitter "
+    "twitter_api_response"
+).split()
+
+Results = dict[str, dict[str, float]]
+Expected = Callable[[Results], float]
+
+
+def of(task: str, name: str = "livebuf") -> Expected:
+    return lambda results: results[task][name]
+
+
+def ratio(task: str, peer: str) -> Expected:
+    return lambda results: results[task]["livebuf"] / results[task][peer]
+
+
+def mean(task: str, peer: str) -> Expected:
+    """The geometric mean of ratios over the files."""
+    each = [ratio(task.format(file), peer) for file in FILES]
+    return lambda found: math.exp(sum(math.log(one(found)) for one in each) / len(each))
+
+
+GET = "twitter.json: one field deep within/get, from stored bytes"
+SET = "twitter.json: one field deep within/set, and have bytes"
+KEPT = "livebuf, a bytearray kept open"
+PARSE = "twitter/parse or validate"
+DUMPS = "twitter.json: whole conversions/dumps"
+LOADS = "twitter.json: whole conversions/loads"
+CONVERT = "twitter.json: whole conversions/JSON to document or objects"
+MAP = "Maps of 1000×160 bytes/"
+ROWS = "10,000 similar objects, random/"
+LINES = "JSON lines to a polars frame/"
+LISTS = "lists/10000 random/serialize/raw"
+RMP = "rmp-serde, with names"
+ZSTD = mean("sizes/{}/zstd-3", "JSON, minified")
+BUILDING = ratio("map/common prefix/1000/building", "BTreeMap")
+
+# For each page the lines with figures, by what they contain, and the figures in their order.
+PAGES: dict[str, list[tuple[str, list[Expected]]]] = {
+    "README.md": [
+        (
+            "one deep field out of",
+            [of(GET, "livebuf pointer"), of(GET), of(GET, "pylite3"), of(GET, "orjson")],
+        ),
+        ("change it and have bytes, Python", [of(SET), of(SET, "orjson")]),
+        (
+            "most retweeted tweet",
+            [of("twitter/top_tweet"), of("twitter/top_tweet", "simd-json's tree")],
+        ),
+        (
+            "one tweet by its id",
+            [of("twitter/find_tweet"), of("twitter/find_tweet", "simd-json's tree")],
+        ),
+        ("JSON to a document", [of(PARSE), of(PARSE, "yyjson"), of(PARSE, "simd-json")]),
+        ("Python objects to bytes", [of(DUMPS), of(DUMPS, "orjson")]),
+        ("bytes, geometric mean of ten", [mean("bytes/{}", "MessagePack")]),
+        ("bytes after zstd-3", [ZSTD]),
+        (
+            "You build large maps",
+            [
+                ratio("map/random keys/1000/building", "BTreeMap"),
+                BUILDING,
+                ratio("c/map of 1,000: build", "Lite³"),
+                ratio(LISTS, RMP),
+            ],
+        ),
+    ],
+    "docs/compare.md": [
+        ("You compress everything", [ZSTD]),
+        ("You build large maps", [BUILDING]),
+        ("JSON wins if people read it", [of(PARSE), of(PARSE, "yyjson")]),
+        ("| LiveBuf, by pointer |", [of(GET, "livebuf pointer"), of(SET)]),
+        ("| orjson |", [of(GET, "orjson"), of(SET, "orjson")]),
+        ("| pysimdjson |", [of(GET, "pysimdjson")]),
+        ("that stays open", [of(SET, KEPT)]),
+        ("MessagePack is smaller for", [of(LISTS), of(LISTS, RMP)]),
+        ("| twitter.json |", [of("sizes/twitter/raw"), of("sizes/twitter/raw", "MessagePack")]),
+        ("| canada.json", [of("sizes/canada/raw"), of("sizes/canada/raw", "MessagePack")]),
+        (
+            "| twitter_api_response.json",
+            [
+                of("sizes/twitter_api_response/raw"),
+                of("sizes/twitter_api_response/raw", "MessagePack"),
+            ],
+        ),
+        ("| LiveBuf, by pointer |", [of(GET, "livebuf pointer"), of(SET)]),
+        ("| msgpack, skipping to it |", [of(GET, "msgpack, skipping")]),
+        ("| msgspec, typed |", [of(GET, "msgspec msgpack, typed")]),
+        ("| ormsgpack |", [of(GET, "ormsgpack"), of(SET, "ormsgpack")]),
+        ("| LiveBuf | 0", [of(MAP + task) for task in ("READ 1", "READ-WRITE 1", "WRITE")]),
+        (
+            "| Protobuf, a map |",
+            [of(MAP + task, "protobuf map") for task in ("READ 1", "READ-WRITE 1", "WRITE")],
+        ),
+        (
+            "| Cap'n Proto |",
+            [of(MAP + task, "Cap'n Proto") for task in ("READ 1", "READ-WRITE 1", "WRITE")],
+        ),
+    ],
+    "bindings/python/README.md": [
+        (
+            "one deep field of",
+            [of(GET, "livebuf pointer"), of(GET), of(GET, "pylite3"), of(GET, "orjson")],
+        ),
+        ("set its text", [of(SET), of(SET, "orjson")]),
+        ("that stays open", [of(SET, KEPT)]),
+        (
+            "read 1 of 1,000",
+            [of(MAP + "READ 1", name) for name in ("livebuf", "pylite3", "orjson")],
+        ),
+        (
+            "read 100 of them",
+            [of(MAP + "READ 100", name) for name in ("livebuf", "pylite3", "orjson")],
+        ),
+        (
+            "change 1 of them, and",
+            [
+                of(MAP + "READ-WRITE 1", name)
+                for name in ("livebuf", "bytes(bytearray)", "Cap'n Proto", "orjson")
+            ],
+        ),
+        ("change 1 of them in", [of(MAP + "READ-WRITE 1", "livebuf, opening a bytearray")]),
+        (
+            "change 100 of them",
+            [of(MAP + "READ-WRITE 100", name) for name in ("livebuf", "orjson")],
+        ),
+        ("write all 1,000", [of(MAP + "WRITE"), of(MAP + "WRITE", "orjson")]),
+        ("to a document; to objects", [of(CONVERT), of(CONVERT, "orjson")]),
+        ("its objects to bytes", [of(DUMPS), of(DUMPS, "orjson")]),
+        ("its bytes to objects", [of(LOADS), of(LOADS, "ormsgpack"), of(LOADS, "orjson")]),
+        (
+            "all values random, to bytes",
+            [of(ROWS + "dumps", name) for name in ("livebuf", "msgspec msgpack", "orjson")],
+        ),
+        (
+            "their bytes to objects",
+            [of(ROWS + "loads", name) for name in ("livebuf", "ormsgpack", "orjson")],
+        ),
+        (
+            "size of these bytes",
+            [of(ROWS + "bytes", name) for name in ("livebuf", "msgpack", "orjson")],
+        ),
+        (
+            "JSON lines to a polars frame",
+            [
+                of(LINES + "10,000 similar objects, random", name)
+                for name in ("livebuf", "polars.read_ndjson")
+            ],
+        ),
+        (
+            "the same, 100,000 rows",
+            [
+                of(LINES + "100,000 rows of coordinates", name)
+                for name in ("livebuf", "polars.read_ndjson")
+            ],
+        ),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    """Of the file that docs/benchmarks.md was made from, and links to."""
+    [path] = re.findall(r"<!-- results: (\S+) -->", BENCHMARKS.read_text(encoding="utf-8"))
+    found = json.loads((PROJECT / path).read_text(encoding="utf-8"))
+    return {
+        task["task"]: {each["name"]: each["minimum"] for each in task["competitors"]}
+        for program in found["programs"].values()
+        for task in program["results"]
+    }
+
+
+def figures(line: str) -> list[tuple[float, int]]:
+    """Each figure of a line, and how many digits it has."""
+    found = []
+    for first, last, unit in FIGURE.findall(line):
+        for number in filter(None, (first, last)):
+            plain = number.replace(",", "")
+            digits = len(plain.replace(".", "").lstrip("0"))
+            if "." not in plain and unit != "B":
+                digits = len(plain.rstrip("0")) or 1
+            found.append((float(plain) * UNITS[unit], digits))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_figures_are_those_of_the_newest_results(page: str, results: Results) -> None:
+    """Bug: README, comparison and Python's README had figures of three runs, with up to five
+    digits: 0.48 and 0.65 µs for the same look-up."""
+    unused = list(PAGES[page])
+    for line in (PROJECT / page).read_text(encoding="utf-8").splitlines():
+        # The SQLite guide is measured by itself.
+        if line.endswith("| [2] |") or "[2][2]" in line or not (shown := figures(line)):
+            continue
+        rows = [row for row in unused if row[0] in line]
+        assert rows, f"{page} has figures that no result is known for: {line}"
+        unused.remove(rows[0])
+        expected = [one(results) for one in rows[0][1]]
+        assert len(shown) == len(expected), line
+        for (value, digits), there in zip(shown, expected, strict=True):
+            exact = there >= 1 and there == int(there) and digits > 2
+            assert exact or digits <= 2, f"more digits than the noise allows: {line}"
+            rounded = there if exact else float(f"{there:.2g}")
+            assert math.isclose(value, rounded, rel_tol=1e-9), f"{there} in {page}: {line}"
+    assert not unused, f"{page} has no such line any more"
