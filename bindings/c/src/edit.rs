@@ -558,12 +558,51 @@ stores! {
     SetPointer(pointer: *const c_char, length: usize), editor, new =>
         // SAFETY: see above.
         editor.set_pointer(unsafe { key_text(pointer, length) }?, new);
-    SetText(node: livebuf_node, key: *const c_char, length: usize), editor, new =>
+    SetText(node: livebuf_node, key: *const c_char, length: usize), editor, new => {
         // SAFETY: see above.
-        editor.set(node.id(editor)?, unsafe { key_text(key, length) }?, new);
-    Push(node: livebuf_node), editor, new => editor.push(node.id(editor)?, new);
+        let key = unsafe { key_text(key, length) }?;
+        within(editor, node, New::object, move |editor, id| editor.set(id, key, new))
+    };
+    Push(node: livebuf_node), editor, new =>
+        within(editor, node, New::array, move |editor, id| editor.push(id, new));
     Insert(node: livebuf_node, index: usize), editor, new =>
-        editor.insert(node.id(editor)?, index, new);
+        within(editor, node, New::array, move |editor, id| editor.insert(id, index, new));
+}
+
+/// Stores in the container of a place. In a document that was just begun the root is null: it
+/// becomes what `empty` makes, with room for a few. If nothing is stored there, it is null again.
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
+fn within(
+    editor: &mut Editor<Memory>,
+    node: livebuf_node,
+    empty: fn(usize) -> New<'static>,
+    store: impl FnOnce(&mut Editor<Memory>, NodeId) -> livebuf::Result<Option<NodeId>>,
+) -> Result<Option<NodeId>> {
+    let place = node.id(editor);
+    let id = match place {
+        Ok(id) => id,
+        Err(error) => begin_root(editor, error, empty(4))?,
+    };
+    let stored = store(editor, id);
+    if place.is_err() && stored.is_err() {
+        // Smaller than what is there, so it cannot fail.
+        let _ = editor.set_root(New::Null);
+    }
+    Ok(stored?)
+}
+
+/// Makes a container of a root that is null.
+#[cold]
+#[inline(never)]
+fn begin_root(
+    editor: &mut Editor<Memory>,
+    error: livebuf_error,
+    empty: New<'static>,
+) -> Result<NodeId> {
+    match editor.root().is_null() {
+        true => editor.set_root(empty)?.ok_or(error),
+        false => Err(error),
+    }
 }
 
 struct Set<C>(livebuf_node, C);
@@ -575,7 +614,9 @@ impl<C: Child> Store for Set<C> {
         editor: &mut Editor<Memory>,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeId>> {
-        Ok(editor.set(self.0.id(editor)?, self.1, new)?)
+        let &Set(node, at) = self;
+        // An index finds nothing in an object.
+        within(editor, node, New::object, move |editor, id| editor.set(id, at, new))
     }
 }
 
@@ -965,7 +1006,8 @@ pub unsafe extern "C" fn livebuf_set_root(
     unsafe { store(doc, &value, child, SetRoot()) }
 }
 
-/// Sets the member with this key of `length` bytes, adding it where it is missing.
+/// Sets the member with this key of `length` bytes, adding it where it is missing. A root that is
+/// null, as after livebuf_init, becomes an object.
 ///
 /// Memory: copies key and value. NULL: `doc`, `key` LIVEBUF_NULL_ARGUMENT; `child` if the
 /// place of a new object or array is not wanted. Errors: LIVEBUF_STALE_HANDLE,
@@ -1150,7 +1192,8 @@ pub unsafe extern "C" fn livebuf_set_pointer_n(
     unsafe { store(doc, &value, child, SetPointer(pointer, length)) }
 }
 
-/// Adds an element at the end of an array.
+/// Adds an element at the end of an array. A root that is null, as after livebuf_init, becomes
+/// an array.
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_set_n.
 #[unsafe(no_mangle)]
@@ -1170,7 +1213,8 @@ pub unsafe extern "C" fn livebuf_push(
     unsafe { store(doc, &value, child, Push(node)) }
 }
 
-/// Adds an element before the one at an index of an array, or at the end.
+/// Adds an element before the one at an index of an array, or at the end; to a root that is null
+/// as livebuf_push.
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_set_n; LIVEBUF_INDEX_OUT_OF_RANGE beyond the end.
 #[unsafe(no_mangle)]
