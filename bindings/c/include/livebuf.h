@@ -13,7 +13,8 @@
  *
  * What you need first:
  *   begin, open     livebuf_init_object livebuf_init_array livebuf_open livebuf_read
- *   with memory     livebuf_create livebuf_from_bytes livebuf_load_file livebuf_destroy
+ *   with memory     livebuf_create livebuf_from_bytes livebuf_clone livebuf_load_file
+ *                   livebuf_destroy
  *   JSON            livebuf_from_json livebuf_from_json_file livebuf_to_json livebuf_print_json
  *   look up         livebuf_root livebuf_get livebuf_at livebuf_pointer livebuf_foreach
  *   take a value    livebuf_get_i64 livebuf_get_f64 livebuf_get_bool livebuf_get_str
@@ -78,6 +79,17 @@
 #define LIVEBUF_STDIO 0
 #endif
 
+/** Before calls whose failure loses data where nobody looks at the status: livebuf_commit,
+    livebuf_flush, and those that save, stamp and validate. Define it empty before the #include
+    to be warned of none. */
+#if !defined(LIVEBUF_MUST_USE)
+#if defined(__GNUC__)
+#define LIVEBUF_MUST_USE __attribute__((warn_unused_result))
+#else
+#define LIVEBUF_MUST_USE
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -122,7 +134,7 @@ typedef struct {
   size_t length;
   /** Bytes of the memory it lies in. */
   size_t capacity;
-  /** Rises with every edit. */
+  /** Another one with every edit, and each time that the document is begun or opened. */
   uint32_t generation;
   /** Private. */
   uint32_t private_state;
@@ -306,13 +318,16 @@ typedef struct {
    ========================================================================================== */
 
 /**
- * Begins an empty document (its root is null) in the caller's memory. At least 32 bytes.
+ * Begins an empty document in the caller's memory. At least 32 bytes. Its root is null; it
+ * becomes an object when a member of LIVEBUF_ROOT is set, and an array when an element is pushed.
  *
  * Memory: keeps `buffer`, `capacity` bytes that nobody else writes, until the document is
  * not used any more; `doc` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
  * LIVEBUF_NO_SPACE. Threads: an edit.
  */
-livebuf_status livebuf_init(livebuf_doc *doc, uint8_t *buffer, size_t capacity);
+livebuf_status livebuf_init(livebuf_doc *doc,
+                            uint8_t *buffer,
+                            size_t capacity);
 
 /** Begins a document whose root is an empty object with room for so many members (a guess; it
     grows): livebuf_init, then livebuf_set_root. */
@@ -693,7 +708,8 @@ static inline livebuf_status livebuf_push_bytes(livebuf_doc *doc, livebuf_node n
                                                 const void *bytes, size_t length);
 
 /**
- * Adds an element at the end of an array.
+ * Adds an element at the end of an array. A root that is null, as after livebuf_init, becomes
+ * an array.
  *
  * Memory, NULL, Errors, Threads: as livebuf_set_n.
  */
@@ -1104,7 +1120,8 @@ static inline bool livebuf_bytes_are_current(const livebuf_doc *doc, livebuf_byt
 livebuf_status livebuf_set_root(livebuf_doc *doc, livebuf_new value, livebuf_node *child);
 
 /**
- * Sets the member with this key of `length` bytes, adding it where it is missing.
+ * Sets the member with this key of `length` bytes, adding it where it is missing. A root that is
+ * null, as after livebuf_init, becomes an object.
  *
  * Memory: copies key and value. NULL: `doc`, `key` LIVEBUF_NULL_ARGUMENT; `child` if the
  * place of a new object or array is not wanted. Errors: LIVEBUF_STALE_HANDLE,
@@ -1196,7 +1213,8 @@ livebuf_status livebuf_set_pointer_n(livebuf_doc *doc,
                                      livebuf_node *child);
 
 /**
- * Adds an element before the one at an index of an array, or at the end.
+ * Adds an element before the one at an index of an array, or at the end; to a root that is null
+ * as livebuf_push.
  *
  * Memory, NULL, Errors, Threads: as livebuf_set_n; LIVEBUF_INDEX_OUT_OF_RANGE beyond the end.
  */
@@ -1449,6 +1467,7 @@ livebuf_status livebuf_template_init(livebuf_template *prepared,
  * takes, and `buffer` begins with no document.
  * Threads: any number may stamp from one template at once.
  */
+LIVEBUF_MUST_USE
 livebuf_status livebuf_stamp(const livebuf_template *prepared,
                              const livebuf_new *values,
                              size_t count,
@@ -1464,6 +1483,7 @@ livebuf_status livebuf_stamp(const livebuf_template *prepared,
  * in `doc->error`; the document is not open then. Threads: as livebuf_stamp, and an edit of
  * `doc`.
  */
+LIVEBUF_MUST_USE
 livebuf_status livebuf_stamp_doc(const livebuf_template *prepared,
                                  const livebuf_new *values,
                                  size_t count,
@@ -1498,6 +1518,7 @@ livebuf_status livebuf_begin(livebuf_doc *doc);
  * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BAD_SEQUENCE where no transaction is open; the error of
  * an edit that did not fit into the log: then the transaction stays open. Threads: an edit.
  */
+LIVEBUF_MUST_USE
 livebuf_status livebuf_commit(livebuf_doc *doc);
 
 /**
@@ -1895,14 +1916,15 @@ typedef struct {
 } livebuf_allocator;
 
 /**
- * A new document that manages its memory; its root is null. It grows as it needs to;
- * livebuf_create_with_capacity is for those who know how far.
+ * A new document that manages its memory; its root is null, as after livebuf_init. It grows as it
+ * needs to; livebuf_create_with_capacity is for those who know how far.
  *
  * Memory: livebuf_destroy frees what it returns; copies `*allocator`. NULL: `allocator`
  * stands for the system's; `error` if it is not wanted. Errors: NULL, with LIVEBUF_IO where
  * memory was refused. Threads: any; each document by one at a time.
  */
-livebuf_doc *livebuf_create(const livebuf_allocator *allocator, livebuf_error *error);
+livebuf_doc *livebuf_create(const livebuf_allocator *allocator,
+                            livebuf_error *error);
 
 /**
  * The same with memory for a document of `capacity` bytes from the start: until it is
@@ -1917,8 +1939,8 @@ livebuf_doc *livebuf_create_with_capacity(size_t capacity,
                                           livebuf_error *error);
 
 /**
- * A document that manages its memory, with a copy of these bytes. Untrusted until
- * livebuf_validate passes.
+ * A document that manages its memory, with a copy of these bytes. Untrusted: an edit that needs
+ * more than that validates first. A copy of a document at hand is livebuf_clone.
  *
  * Memory: as livebuf_create; the bytes are not needed afterwards. NULL: as livebuf_create;
  * `bytes` LIVEBUF_NULL_ARGUMENT. Errors: NULL: what is wrong with the header, LIVEBUF_IO.
@@ -1928,6 +1950,19 @@ livebuf_doc *livebuf_from_bytes(const uint8_t *bytes,
                                 size_t length,
                                 const livebuf_allocator *allocator,
                                 livebuf_error *error);
+
+/**
+ * A copy, which manages its memory, of any document, also of one in your memory. It is trusted
+ * where that one is, and keeps to the same bounds and state. Transactions, recorders and
+ * histories stay behind.
+ *
+ * Memory: as livebuf_create; `doc` is not needed afterwards. NULL: as livebuf_create; `doc`
+ * LIVEBUF_NULL_ARGUMENT. Errors: NULL: LIVEBUF_NOT_OPEN, LIVEBUF_IO where memory was refused.
+ * Threads: a read of `doc`.
+ */
+livebuf_doc *livebuf_clone(const livebuf_doc *doc,
+                           const livebuf_allocator *allocator,
+                           livebuf_error *error);
 
 /**
  * A document over the caller's bytes, to be read only.
@@ -1959,7 +1994,7 @@ livebuf_doc *livebuf_load_file(const char *path,
  * Memory: `path` ends with NUL. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with the
  * system's number, LIVEBUF_NOT_OPEN. Threads: a read, but for `doc->error`.
  */
-livebuf_status livebuf_save_file(livebuf_doc *doc, const char *path);
+LIVEBUF_MUST_USE livebuf_status livebuf_save_file(livebuf_doc *doc, const char *path);
 
 /** How a file is mapped. */
 typedef enum {
@@ -1986,12 +2021,13 @@ typedef enum {
 livebuf_doc *livebuf_map_file(const char *path, uint32_t mode, livebuf_error *error);
 
 /**
- * Waits until a mapped file's edits are on the disk; for other documents nothing is done.
+ * Waits until a mapped file's edits are on the disk; for other documents nothing is done, those
+ * in your memory among them.
  *
- * Memory: `doc` came from the context API. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO.
+ * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO, LIVEBUF_NOT_OPEN.
  * Threads: a read.
  */
-livebuf_status livebuf_flush(livebuf_doc *doc);
+LIVEBUF_MUST_USE livebuf_status livebuf_flush(livebuf_doc *doc);
 
 /**
  * A copy of the document's bytes, `*length` of them, to be kept or given away.
@@ -2025,8 +2061,10 @@ livebuf_status livebuf_compact(livebuf_doc *doc);
  * document, written to the disk and closed. To learn of errors, call livebuf_flush before.
  * Transactions that are still open are rolled back.
  *
- * Memory: `doc`, its values and text are gone; never for a livebuf_doc of the caller's own.
- * NULL: nothing is done. Errors: none. Threads: nobody else may use it.
+ * A livebuf_doc of your own is left as it is: it needs no clean-up.
+ *
+ * Memory: `doc`, its values and text are gone. NULL: nothing is done. Errors: none. Threads:
+ * nobody else may use it.
  */
 void livebuf_destroy(livebuf_doc *doc);
 
@@ -2040,7 +2078,7 @@ void livebuf_destroy(livebuf_doc *doc);
  * Memory: a quarter of the document while it runs. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as
  * livebuf_validate_in. Threads: an edit.
  */
-livebuf_status livebuf_validate(livebuf_doc *doc);
+LIVEBUF_MUST_USE livebuf_status livebuf_validate(livebuf_doc *doc);
 
 /**
  * Checks the whole document in one linear pass. From then on every answer is right and all
@@ -2051,7 +2089,10 @@ livebuf_status livebuf_validate(livebuf_doc *doc);
  * if its size is 0. Errors: the first problem, its offset in `doc->error`;
  * LIVEBUF_SCRATCH_TOO_SMALL. Threads: an edit.
  */
-livebuf_status livebuf_validate_in(livebuf_doc *doc, uint8_t *scratch, size_t scratch_size);
+LIVEBUF_MUST_USE
+livebuf_status livebuf_validate_in(livebuf_doc *doc,
+                                   uint8_t *scratch,
+                                   size_t scratch_size);
 
 /**
  * Bytes of scratch memory that livebuf_validate_in and livebuf_get_stats_in need: a quarter of the
@@ -2307,6 +2348,7 @@ char *livebuf_to_json_new(livebuf_value value,
  * for the defaults, `error` if it is not wanted; `path` LIVEBUF_NULL_ARGUMENT. Errors: as
  * livebuf_to_json, and LIVEBUF_IO with the system's number. Threads: a read.
  */
+LIVEBUF_MUST_USE
 livebuf_status livebuf_to_json_file(livebuf_value value,
                                     const livebuf_json_options *options,
                                     const char *path,

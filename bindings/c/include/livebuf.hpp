@@ -1106,17 +1106,17 @@ class editing {
 
   /// Applies a JSON patch (RFC 6902), whole or not at all: an array of operations, as a value or
   /// as JSON text. error().operation says which one failed, counted from 1.
-  status patch(value operations) noexcept { return livebuf_patch(raw(), operations.raw()); }
-  status patch(std::string_view json) noexcept {
+  [[nodiscard]] status patch(value operations) noexcept { return livebuf_patch(raw(), operations.raw()); }
+  [[nodiscard]] status patch(std::string_view json) noexcept {
     return livebuf_patch_json_n(raw(), json.data(), json.size());
   }
   /// Merges a value of another document (RFC 7396), or JSON text, whole or not at all.
-  status merge(value with) noexcept { return livebuf_merge(raw(), with.raw()); }
-  status merge(std::string_view json) noexcept {
+  [[nodiscard]] status merge(value with) noexcept { return livebuf_merge(raw(), with.raw()); }
+  [[nodiscard]] status merge(std::string_view json) noexcept {
     return livebuf_merge_json_n(raw(), json.data(), json.size());
   }
   /// Changes the document as a delta says; `checked` compares the digest of all bytes first.
-  status apply(bytes_view delta, bool checked = false) noexcept {
+  [[nodiscard]] status apply(bytes_view delta, bool checked = false) noexcept {
     return livebuf_delta_apply(raw(), delta.data(), delta.size(),
                                checked ? LIVEBUF_DELTA_DIGEST : 0);
   }
@@ -1171,7 +1171,7 @@ class document : public editing<document> {
                             const livebuf_json_options *options = nullptr) noexcept {
     return document(livebuf_from_json(text.data(), text.size(), options, nullptr, error));
   }
-  /// A copy of a document's bytes, untrusted until validate().
+  /// A copy of a document's bytes, untrusted: an edit that needs more than that validates first.
   static document from_bytes(const void *bytes, std::size_t length,
                              livebuf_error *error = nullptr) noexcept {
     return document(
@@ -1192,11 +1192,9 @@ class document : public editing<document> {
   }
 #endif
 
-  document copy() const noexcept {
-    const livebuf_doc *doc = doc_;
-    return doc ? from_bytes(doc->bytes, doc->length) : document(nullptr);
-  }
-  status validate() noexcept { return livebuf_validate(doc_); }
+  /// A copy that stays trusted where this is. False where memory was refused.
+  document copy() const noexcept { return document(livebuf_clone(doc_, nullptr, nullptr)); }
+  [[nodiscard]] status validate() noexcept { return livebuf_validate(doc_); }
   status compact() noexcept { return livebuf_compact(doc_); }
 
   livebuf_doc *handle() noexcept { return doc_; }
@@ -1226,7 +1224,7 @@ class buffer : public editing<buffer> {
   buffer &operator=(const buffer &) = delete;
 
   explicit operator bool() const noexcept { return doc_.length; }
-  status validate(void *scratch, std::size_t size) noexcept {
+  [[nodiscard]] status validate(void *scratch, std::size_t size) noexcept {
     return livebuf_validate_in(&doc_, static_cast<std::uint8_t *>(scratch), size);
   }
   std::size_t scratch_size() const noexcept { return livebuf_scratch_size(&doc_); }
@@ -1263,7 +1261,7 @@ class transaction {
   }
   /// Keeps the edits. Those within that are still open are rolled back. Where an edit did not
   /// fit into the log, this fails, and the end of the scope rolls back.
-  status commit() noexcept {
+  [[nodiscard]] status commit() noexcept {
     if (!*this) return LIVEBUF_BAD_SEQUENCE;
     while (livebuf_transactions(doc_) > depth_) {
       if (status ended = livebuf_rollback(doc_); !ended) return ended;
@@ -1361,7 +1359,7 @@ class prepared {
   /// Writes a message into your memory, with a value for each place. `length` becomes the
   /// message's, or the length that it takes where it does not fit.
   template <class... Values>
-  status stamp(void *memory, std::size_t capacity, std::size_t &length,
+  [[nodiscard]] status stamp(void *memory, std::size_t capacity, std::size_t &length,
                const Values &...values) const noexcept {
     static_assert((... && detail::is_simple<Values>()), "places take what one call stores");
     std::array<livebuf_new, sizeof...(Values)> news;
@@ -1374,7 +1372,7 @@ class prepared {
 
   /// The same into a vector, which becomes as long as the message. Its memory is used again.
   template <class... Values>
-  status stamp_into(std::vector<std::uint8_t> &message, const Values &...values) const {
+  [[nodiscard]] status stamp_into(std::vector<std::uint8_t> &message, const Values &...values) const {
     message.resize(message.capacity() < 64 ? 64 : message.capacity());
     std::size_t length = 0;
     status done = stamp(message.data(), message.size(), length, values...);

@@ -16,7 +16,7 @@ use livebuf::{Doc, Editor, Error, ErrorKind, Storage, layout};
 use crate::document::{
     GrowResult, Memory, Owner, bytes_of, edit, guard, livebuf_doc, livebuf_stats, read_only,
 };
-use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// Memory from the caller. `reallocate` may be NULL: it is done by the other two then.
 /// Alignment as of malloc. The functions are called by the thread that calls the library.
@@ -228,7 +228,7 @@ impl Context {
         match opened {
             Ok(doc) => {
                 // SAFETY: as above.
-                unsafe { (&raw mut (*context).doc).write(doc) };
+                unsafe { (&raw mut (*context).doc).write(doc.kept()) };
                 Ok(context.cast())
             }
             Err(error) => {
@@ -253,11 +253,16 @@ impl Context {
         }
     }
 
+    /// The context that this document is part of; none for one of the caller's own, which has
+    /// nothing behind it.
+    ///
     /// # Safety
-    /// `doc` is NULL or came from here.
-    unsafe fn of<'c>(doc: *mut livebuf_doc) -> Result<&'c mut Context> {
+    /// `doc` is NULL or a document.
+    unsafe fn of<'c>(doc: *mut livebuf_doc) -> Option<&'c mut Context> {
         // SAFETY: the caller's word.
-        unsafe { doc.cast::<Context>().as_mut() }.ok_or(NULL)
+        let is_kept = unsafe { doc.as_ref() }.is_some_and(livebuf_doc::is_kept);
+        // SAFETY: documents are kept by contexts alone, whose first field they are.
+        if is_kept { Some(unsafe { &mut *doc.cast() }) } else { None }
     }
 }
 
@@ -324,8 +329,8 @@ pub(crate) unsafe fn copy_out(
 /// Least memory of a new document.
 const FIRST: usize = 256;
 
-/// A new document that manages its memory; its root is null. It grows as it needs to;
-/// livebuf_create_with_capacity is for those who know how far.
+/// A new document that manages its memory; its root is null, as after livebuf_init. It grows as it
+/// needs to; livebuf_create_with_capacity is for those who know how far.
 ///
 /// Memory: livebuf_destroy frees what it returns; copies `*allocator`. NULL: `allocator`
 /// stands for the system's; `error` if it is not wanted. Errors: NULL, with LIVEBUF_IO where
@@ -367,8 +372,8 @@ pub unsafe extern "C" fn livebuf_create_with_capacity(
     unsafe { hand_out(make(), error) }
 }
 
-/// A document that manages its memory, with a copy of these bytes. Untrusted until
-/// livebuf_validate passes.
+/// A document that manages its memory, with a copy of these bytes. Untrusted: an edit that needs
+/// more than that validates first. A copy of a document at hand is livebuf_clone.
 ///
 /// Memory: as livebuf_create; the bytes are not needed afterwards. NULL: as livebuf_create;
 /// `bytes` LIVEBUF_NULL_ARGUMENT. Errors: NULL: what is wrong with the header, LIVEBUF_IO.
@@ -388,6 +393,35 @@ pub unsafe extern "C" fn livebuf_from_bytes(
         let (allocator, bytes) =
             unsafe { (livebuf_allocator::given(allocator)?, bytes_of(bytes, length)?) };
         copied(allocator, bytes)
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(make(), error) }
+}
+
+/// A copy, which manages its memory, of any document, also of one in your memory. It is trusted
+/// where that one is, and keeps to the same bounds and state. Transactions, recorders and
+/// histories stay behind.
+///
+/// Memory: as livebuf_create; `doc` is not needed afterwards. NULL: as livebuf_create; `doc`
+/// LIVEBUF_NULL_ARGUMENT. Errors: NULL: LIVEBUF_NOT_OPEN, LIVEBUF_IO where memory was refused.
+/// Threads: a read of `doc`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_clone(
+    doc: *const livebuf_doc,
+    allocator: *const livebuf_allocator,
+    error: *mut livebuf_error,
+) -> *mut livebuf_doc {
+    let make = || {
+        // SAFETY: the caller's word.
+        let (allocator, doc) =
+            unsafe { (livebuf_allocator::given(allocator)?, doc.as_ref().ok_or(NULL)?) };
+        match doc.editor() {
+            Ok(editor) => Context::make(allocator, Holds::Nothing, |keeper| {
+                let memory = keeper.allocated(editor.as_bytes().len().max(FIRST))?;
+                Ok(livebuf_doc::with_editor(editor.copy_to(memory)?))
+            }),
+            Err(_) => copied(allocator, doc.view()?.as_bytes()),
+        }
     };
     // SAFETY: the caller's word.
     unsafe { hand_out(make(), error) }
@@ -553,22 +587,29 @@ pub unsafe extern "C" fn livebuf_map_file(
     unsafe { hand_out(guard(make), error) }
 }
 
-/// Waits until a mapped file's edits are on the disk; for other documents nothing is done.
+/// Waits until a mapped file's edits are on the disk; for other documents nothing is done, those
+/// in your memory among them.
 ///
-/// Memory: `doc` came from the context API. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO.
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO, LIVEBUF_NOT_OPEN.
 /// Threads: a read.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_flush(doc: *mut livebuf_doc) -> livebuf_status {
     // SAFETY: the caller's word.
     match unsafe { Context::of(doc) } {
-        Ok(context) => {
+        Some(context) => {
             let result = match &context.keeper.holds {
                 Holds::Edited(storage) => storage.flush().map_err(from_io),
                 _ => Ok(()),
             };
             context.doc.status(result)
         }
-        Err(error) => error.status,
+        // SAFETY: the caller's word.
+        None => match unsafe { doc.as_ref() } {
+            Some(doc) if doc.is_open() => OK,
+            Some(_) => livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN).status,
+            None => NULL.status,
+        },
     }
 }
 
@@ -594,6 +635,7 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// Memory: `path` ends with NUL. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with the
 /// system's number, LIVEBUF_NOT_OPEN. Threads: a read, but for `doc->error`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_save_file(
     doc: *mut livebuf_doc,
@@ -666,6 +708,7 @@ pub unsafe extern "C" fn livebuf_compact(doc: *mut livebuf_doc) -> livebuf_statu
 ///
 /// Memory: a quarter of the document while it runs. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as
 /// livebuf_validate_in. Threads: an edit.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_validate(doc: *mut livebuf_doc) -> livebuf_status {
     // SAFETY: the caller's word.
@@ -695,12 +738,14 @@ pub unsafe extern "C" fn livebuf_get_stats(
 /// document, written to the disk and closed. To learn of errors, call livebuf_flush before.
 /// Transactions that are still open are rolled back.
 ///
-/// Memory: `doc`, its values and text are gone; never for a livebuf_doc of the caller's own.
-/// NULL: nothing is done. Errors: none. Threads: nobody else may use it.
+/// A livebuf_doc of your own is left as it is: it needs no clean-up.
+///
+/// Memory: `doc`, its values and text are gone. NULL: nothing is done. Errors: none. Threads:
+/// nobody else may use it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_destroy(doc: *mut livebuf_doc) {
     // SAFETY: the caller's word.
-    let Ok(context) = (unsafe { Context::of(doc) }) else { return };
+    let Some(context) = (unsafe { Context::of(doc) }) else { return };
     context.doc.end_editor();
     let used = context.doc.length as u64;
     if let Holds::Edited(storage) = core::mem::replace(&mut context.keeper.holds, Holds::Nothing) {

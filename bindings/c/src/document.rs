@@ -10,7 +10,7 @@ use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr::NonNull;
 use core::slice;
 
-use livebuf::{Doc, Editor, Error, ErrorKind, Limits, Storage};
+use livebuf::{Doc, Editor, Error, ErrorKind, Limits, NodeId, Storage};
 
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
@@ -27,7 +27,7 @@ pub struct livebuf_doc {
     pub length: usize,
     /// Bytes of the memory it lies in.
     pub capacity: usize,
-    /// Rises with every edit.
+    /// Another one with every edit, and each time that the document is begun or opened.
     pub generation: u32,
     /// Private.
     pub private_state: u32,
@@ -46,6 +46,19 @@ const _: () =
 /// States of a `livebuf_doc`. Numbers that a forgotten variable will hardly hold.
 const READS: u32 = 0x4C42_0052;
 const EDITS: u32 = 0x4C42_0045;
+/// Of the context API, and to be read only.
+const KEPT: u32 = 0x4C42_004B;
+
+/// The generation that a document begins with, by a number that no other one has.
+///
+/// A message may have the variable of the one before, and values that were kept from that must not
+/// count as its own. The numbers are spread: those of `n` documents one after the other are more
+/// than 1.9 billion / `n` apart. So an old value counts as current only after so many messages,
+/// times the edits of each.
+#[inline]
+fn first_generation(number: u32) -> u32 {
+    number.wrapping_mul(0x9E37_79B9)
+}
 
 /// Asks an owner for memory of at least so many bytes that begins with what there is.
 pub(crate) type Grow =
@@ -245,7 +258,7 @@ impl livebuf_doc {
             bytes: bytes.as_ptr(),
             length: bytes.len(),
             capacity: bytes.len(),
-            generation: 1,
+            generation: first_generation(NodeId::draw()),
             private_state: READS,
             error: livebuf_error::NONE,
             private_editor: [MaybeUninit::uninit(); EDITOR_WORDS],
@@ -268,6 +281,7 @@ impl livebuf_doc {
     #[cfg(feature = "std")]
     pub(crate) fn with_editor(editor: Editor<Memory>) -> livebuf_doc {
         let mut doc = livebuf_doc { private_state: EDITS, ..Self::closed(livebuf_error::NONE) };
+        doc.generation = first_generation(editor.number());
         // SAFETY: the words have its size and alignment, and nothing lies in them yet.
         unsafe { doc.private_editor.as_mut_ptr().cast::<Editor<Memory>>().write(editor) };
         doc.renew();
@@ -275,7 +289,25 @@ impl livebuf_doc {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.private_state, READS | EDITS)
+        matches!(self.private_state, READS | EDITS | KEPT)
+    }
+
+    /// The same document as one of the context API.
+    #[cfg(feature = "std")]
+    pub(crate) fn kept(self) -> livebuf_doc {
+        match self.private_state {
+            READS => livebuf_doc { private_state: KEPT, ..self },
+            _ => self,
+        }
+    }
+
+    /// Whether it is one of the context API, and not the caller's own variable.
+    #[cfg(feature = "std")]
+    pub(crate) fn is_kept(&self) -> bool {
+        match self.editor() {
+            Ok(editor) => !editor.storage().owner.is_null(),
+            Err(_) => self.private_state == KEPT,
+        }
     }
 
     /// The used bytes.
@@ -299,7 +331,7 @@ impl livebuf_doc {
         match self.private_state {
             // SAFETY: in this state it lies there.
             EDITS => Ok(unsafe { &*self.private_editor.as_ptr().cast() }),
-            READS => Err(livebuf_error::of(livebuf_code::LIVEBUF_READ_ONLY)),
+            READS | KEPT => Err(livebuf_error::of(livebuf_code::LIVEBUF_READ_ONLY)),
             _ => Err(livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN)),
         }
     }
@@ -430,12 +462,13 @@ pub(crate) unsafe fn place_editor<E: Into<livebuf_error>>(
         Err(error) => return unsafe { place(doc, Err(error.into())) },
     };
     let (used, capacity) = (editor.as_bytes(), editor.storage().capacity);
+    let generation = first_generation(editor.number());
     // SAFETY: the caller's word; the words have the editor's size and alignment.
     unsafe {
         (&raw mut (*doc).bytes).write(used.as_ptr());
         (&raw mut (*doc).length).write(used.len());
         (&raw mut (*doc).capacity).write(capacity);
-        (&raw mut (*doc).generation).write(1);
+        (&raw mut (*doc).generation).write(generation);
         (&raw mut (*doc).private_state).write(EDITS);
         (&raw mut (*doc).error).write(livebuf_error::NONE);
         (&raw mut (*doc).private_editor).cast::<Editor<Memory>>().write(editor);
@@ -443,7 +476,8 @@ pub(crate) unsafe fn place_editor<E: Into<livebuf_error>>(
     OK
 }
 
-/// Begins an empty document (its root is null) in the caller's memory. At least 32 bytes.
+/// Begins an empty document in the caller's memory. At least 32 bytes. Its root is null; it
+/// becomes an object when a member of LIVEBUF_ROOT is set, and an array when an element is pushed.
 ///
 /// Memory: keeps `buffer`, `capacity` bytes that nobody else writes, until the document is
 /// not used any more; `doc` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
@@ -487,11 +521,11 @@ pub(crate) unsafe fn adopt(doc: *mut livebuf_doc, memory: Memory, used: usize) {
         (&raw mut (*doc).bytes).write(memory.pointer);
         (&raw mut (*doc).length).write(used);
         (&raw mut (*doc).capacity).write(memory.capacity);
-        (&raw mut (*doc).generation).write(1);
         (&raw mut (*doc).private_state).write(EDITS);
         (&raw mut (*doc).error).write(livebuf_error::NONE);
         let place = &mut *(&raw mut (*doc).private_editor).cast();
-        Editor::adopt_in(place, memory, used as u32);
+        let editor = Editor::adopt_in(place, memory, used as u32);
+        (&raw mut (*doc).generation).write(first_generation(editor.number()));
     }
 }
 
@@ -575,6 +609,7 @@ pub unsafe extern "C" fn livebuf_scratch_size(doc: *const livebuf_doc) -> usize 
 /// Memory: writes to `scratch` while it runs. NULL: `doc` LIVEBUF_NULL_ARGUMENT; `scratch`
 /// if its size is 0. Errors: the first problem, its offset in `doc->error`;
 /// LIVEBUF_SCRATCH_TOO_SMALL. Threads: an edit.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_validate_in(
     doc: *mut livebuf_doc,

@@ -316,16 +316,13 @@ impl livebuf_new {
         fits.then_some(integer)
     }
 
-    /// What the core stores, but a tensor, by `text` of its pointer and length.
+    /// What the core stores, but a tensor. With `apart` its text must not lie in the document
+    /// under edit; else it does not, by the caller's word.
     ///
     /// # Safety
     /// The pointer is good for what the kind says.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-    unsafe fn new_by<'a>(
-        &self,
-        under_edit: &UnderEdit,
-        text: impl FnOnce(*const u8, usize) -> Result<&'a [u8]>,
-    ) -> Result<New<'a>> {
+    unsafe fn new_by<'a>(&self, under_edit: &UnderEdit, apart: bool) -> Result<New<'a>> {
         let (payload, length) = (self.payload, self.length as usize);
         // SAFETY: all that a union of numbers and a pointer holds may be read as a number.
         // Only the kinds that have a pointer read it, and the caller's word is for them.
@@ -344,7 +341,10 @@ impl livebuf_new {
                 | kind::BYTES
                 | kind::NUMBER
                 | kind::LARGE_DECIMAL..=kind::EXTENDED) => {
-                    let bytes = text(payload.pointer.cast(), length)?;
+                    let bytes = match apart {
+                        true => outside(under_edit, payload.pointer.cast(), length)?,
+                        false => storable(payload.pointer.cast(), length)?,
+                    };
                     match kind {
                         kind::STRING => New::Str(text_in(bytes)?),
                         kind::BYTES => New::Bytes(bytes),
@@ -370,7 +370,7 @@ impl livebuf_new {
         unsafe {
             match self.kind {
                 kind::TENSOR => self.tensor(under_edit),
-                _ => self.new_by(under_edit, |pointer, length| storable(pointer, length)),
+                _ => self.new_by(under_edit, false),
             }
         }
     }
@@ -424,7 +424,7 @@ impl livebuf_new {
     #[inline]
     pub(crate) unsafe fn part<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
         // SAFETY: passed on.
-        unsafe { self.new_by(under_edit, |pointer, length| outside(under_edit, pointer, length)) }
+        unsafe { self.new_by(under_edit, true) }
     }
 }
 
@@ -558,12 +558,68 @@ stores! {
     SetPointer(pointer: *const c_char, length: usize), editor, new =>
         // SAFETY: see above.
         editor.set_pointer(unsafe { key_text(pointer, length) }?, new);
-    SetText(node: livebuf_node, key: *const c_char, length: usize), editor, new =>
+    SetText(node: livebuf_node, key: *const c_char, length: usize), editor, new => {
         // SAFETY: see above.
-        editor.set(node.id(editor)?, unsafe { key_text(key, length) }?, new);
-    Push(node: livebuf_node), editor, new => editor.push(node.id(editor)?, new);
+        let key = unsafe { key_text(key, length) }?;
+        within(editor, node, New::object, move |editor, id| editor.set(id, key, new))
+    };
+    Push(node: livebuf_node), editor, new =>
+        within(editor, node, New::array, move |editor, id| editor.push(id, new));
     Insert(node: livebuf_node, index: usize), editor, new =>
-        editor.insert(node.id(editor)?, index, new);
+        within(editor, node, New::array, move |editor, id| editor.insert(id, index, new));
+}
+
+/// Stores in the container of a place. In a document that was just begun the root is null: it
+/// becomes what `empty` makes, with room for a few. If nothing is stored there, it is null again.
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
+fn within(
+    editor: &mut Editor<Memory>,
+    node: livebuf_node,
+    empty: fn(usize) -> New<'static>,
+    store: impl FnOnce(&mut Editor<Memory>, NodeId) -> livebuf::Result<Option<NodeId>>,
+) -> Result<Option<NodeId>> {
+    let (id, begun) = place_of(editor, node, empty)?;
+    let stored = store(editor, id);
+    if begun && stored.is_err() {
+        end_root(editor);
+    }
+    Ok(stored?)
+}
+
+/// The handle of a place, and whether its container was made for it.
+#[cfg_attr(feature = "small", inline(never))]
+#[cfg_attr(not(feature = "small"), inline)]
+fn place_of(
+    editor: &mut Editor<Memory>,
+    node: livebuf_node,
+    empty: fn(usize) -> New<'static>,
+) -> Result<(NodeId, bool)> {
+    match node.id(editor) {
+        Ok(id) => Ok((id, false)),
+        Err(error) => Ok((begin_root(editor, error, empty)?, true)),
+    }
+}
+
+/// Makes a container of a root that is null.
+#[cold]
+#[inline(never)]
+fn begin_root(
+    editor: &mut Editor<Memory>,
+    error: livebuf_error,
+    empty: fn(usize) -> New<'static>,
+) -> Result<NodeId> {
+    match editor.root().is_null() {
+        true => editor.set_root(empty(4))?.ok_or(error),
+        false => Err(error),
+    }
+}
+
+/// Takes it back.
+#[cold]
+#[inline(never)]
+fn end_root(editor: &mut Editor<Memory>) {
+    // Null needs no room, so it cannot fail.
+    let _ = editor.set_root(New::Null);
 }
 
 struct Set<C>(livebuf_node, C);
@@ -575,7 +631,9 @@ impl<C: Child> Store for Set<C> {
         editor: &mut Editor<Memory>,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeId>> {
-        Ok(editor.set(self.0.id(editor)?, self.1, new)?)
+        let &Set(node, at) = self;
+        // An index finds nothing in an object.
+        within(editor, node, New::object, move |editor, id| editor.set(id, at, new))
     }
 }
 
@@ -965,7 +1023,8 @@ pub unsafe extern "C" fn livebuf_set_root(
     unsafe { store(doc, &value, child, SetRoot()) }
 }
 
-/// Sets the member with this key of `length` bytes, adding it where it is missing.
+/// Sets the member with this key of `length` bytes, adding it where it is missing. A root that is
+/// null, as after livebuf_init, becomes an object.
 ///
 /// Memory: copies key and value. NULL: `doc`, `key` LIVEBUF_NULL_ARGUMENT; `child` if the
 /// place of a new object or array is not wanted. Errors: LIVEBUF_STALE_HANDLE,
@@ -1011,6 +1070,26 @@ pub unsafe extern "C" fn livebuf_set_n(
     }
 }
 
+/// Where size counts, numbers and text go the way of all new values.
+///
+/// # Safety
+/// As the exported functions.
+#[cfg(feature = "small")]
+#[inline(never)]
+unsafe fn set_text(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    key_length: usize,
+    kind: u32,
+    payload: livebuf_payload,
+    length: u32,
+) -> livebuf_status {
+    let new = livebuf_new { payload, length, kind };
+    // SAFETY: passed on.
+    unsafe { store(doc, &new, ptr::null_mut(), SetText(node, key, key_length)) }
+}
+
 /// Sets the member with this key of `length` bytes to an integer: livebuf_set_n, faster.
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_set_n.
@@ -1029,6 +1108,9 @@ pub unsafe extern "C" fn livebuf_set_i64_n(
                 livebuf_set_i64_n(doc, node, key.cast(), length, value)
             });
         }
+        #[cfg(feature = "small")]
+        return set_text(doc, node, key, length, kind::INT, livebuf_payload { i64: value }, 0);
+        #[cfg(not(feature = "small"))]
         store_scalar(doc, SetText(node, key, length), move || Ok(value))
     }
 }
@@ -1051,6 +1133,9 @@ pub unsafe extern "C" fn livebuf_set_f64_n(
                 livebuf_set_f64_n(doc, node, key.cast(), length, value)
             });
         }
+        #[cfg(feature = "small")]
+        return set_text(doc, node, key, length, kind::FLOAT, livebuf_payload { f64: value }, 0);
+        #[cfg(not(feature = "small"))]
         store_scalar(doc, SetText(node, key, length), move || Ok(value))
     }
 }
@@ -1080,6 +1165,14 @@ pub unsafe extern "C" fn livebuf_set_str_n(
                 livebuf_set_str_n(doc, node, key, length, text.cast(), text_length)
             });
         }
+        #[cfg(feature = "small")]
+        {
+            // NULL is no text of no bytes.
+            let bytes = u32::try_from(text_length).unwrap_or(u32::MAX).max(text.is_null().into());
+            let payload = livebuf_payload { pointer: text.cast() };
+            set_text(doc, node, key, length, kind::STRING, payload, bytes)
+        }
+        #[cfg(not(feature = "small"))]
         store_scalar(doc, SetText(node, key, length), move || key_text(text, text_length))
     }
 }
@@ -1150,7 +1243,8 @@ pub unsafe extern "C" fn livebuf_set_pointer_n(
     unsafe { store(doc, &value, child, SetPointer(pointer, length)) }
 }
 
-/// Adds an element at the end of an array.
+/// Adds an element at the end of an array. A root that is null, as after livebuf_init, becomes
+/// an array.
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_set_n.
 #[unsafe(no_mangle)]
@@ -1170,7 +1264,8 @@ pub unsafe extern "C" fn livebuf_push(
     unsafe { store(doc, &value, child, Push(node)) }
 }
 
-/// Adds an element before the one at an index of an array, or at the end.
+/// Adds an element before the one at an index of an array, or at the end; to a root that is null
+/// as livebuf_push.
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_set_n; LIVEBUF_INDEX_OUT_OF_RANGE beyond the end.
 #[unsafe(no_mangle)]

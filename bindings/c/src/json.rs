@@ -339,6 +339,7 @@ pub unsafe extern "C" fn livebuf_to_json_new(
 /// Memory: takes memory from the system while it runs; `path` ends with NUL. NULL: `options`
 /// for the defaults, `error` if it is not wanted; `path` LIVEBUF_NULL_ARGUMENT. Errors: as
 /// livebuf_to_json, and LIVEBUF_IO with the system's number. Threads: a read.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_to_json_file(
     value: livebuf_value,

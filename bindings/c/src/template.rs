@@ -240,6 +240,7 @@ unsafe fn rest<'v>(value: &livebuf_new, under_edit: &UnderEdit) -> Result<Stampe
 /// LIVEBUF_NOT_OPEN. Then `*length` is 0, but for LIVEBUF_NO_SPACE the bytes that the document
 /// takes, and `buffer` begins with no document.
 /// Threads: any number may stamp from one template at once.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_stamp(
     prepared: *const livebuf_template,
@@ -315,6 +316,7 @@ unsafe fn failed(
 /// Memory: as livebuf_init and livebuf_stamp. NULL: as livebuf_stamp. Errors: as livebuf_stamp,
 /// in `doc->error`; the document is not open then. Threads: as livebuf_stamp, and an edit of
 /// `doc`.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_stamp_doc(
     prepared: *const livebuf_template,

@@ -29,6 +29,7 @@ pub unsafe extern "C" fn livebuf_begin(doc: *mut livebuf_doc) -> livebuf_status 
 /// Memory: the log's memory is free again when the outermost transaction ends. NULL:
 /// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BAD_SEQUENCE where no transaction is open; the error of
 /// an edit that did not fit into the log: then the transaction stays open. Threads: an edit.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_commit(doc: *mut livebuf_doc) -> livebuf_status {
     // SAFETY: the caller's word.

@@ -33,7 +33,6 @@ static void all_kinds(void) {
   livebuf_key key;
   STATUS(livebuf_init(&doc, buffer, sizeof buffer), LIVEBUF_OK);
   CHECK(doc.length == 32 && doc.capacity == sizeof buffer && doc.bytes == buffer);
-  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "a", 1), LIVEBUF_WRONG_TYPE); /* null */
   STATUS(livebuf_set_root(&doc, livebuf_object(2), NULL), LIVEBUF_OK);
   STATUS(livebuf_set_null(&doc, LIVEBUF_ROOT, "null"), LIVEBUF_OK);
   STATUS(livebuf_set_bool(&doc, LIVEBUF_ROOT, "bool", true), LIVEBUF_OK);
@@ -1734,8 +1733,124 @@ static void random_transactions(void) {
   CHECK(rolled > 500 && full > 10 && joined > 100);
 }
 
+/* The root of a document that was just begun is null. The first member or element that is set
+   in it makes it what it has to be; it was refused as a value of another type. */
+static void first_values(void) {
+  static uint8_t memory[512];
+  livebuf_doc doc;
+  livebuf_node child;
+  livebuf_key key;
+  livebuf_value root;
+  CHECK(livebuf_key_init(&key, "remembered") == LIVEBUF_OK);
+  STATUS(livebuf_init(&doc, memory, sizeof memory), LIVEBUF_OK);
+  CHECK(livebuf_is_null(livebuf_root(&doc)));
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "a", 1), LIVEBUF_OK);
+  STATUS(livebuf_set_array(&doc, LIVEBUF_ROOT, "list", 0, &child), LIVEBUF_OK);
+  STATUS(livebuf_push_i64(&doc, child, 2), LIVEBUF_OK);
+  root = livebuf_root(&doc);
+  CHECK(livebuf_count(root) == 2 && livebuf_get_i64(livebuf_get(root, "a")) == 1);
+  CHECK(livebuf_get_i64(livebuf_pointer(root, "/list/0")) == 2);
+  STATUS(livebuf_push_i64(&doc, LIVEBUF_ROOT, 1), LIVEBUF_WRONG_TYPE);
+
+  STATUS(livebuf_init(&doc, memory, sizeof memory), LIVEBUF_OK);
+  STATUS(livebuf_set_object(&doc, LIVEBUF_ROOT, "o", 0, &child), LIVEBUF_OK);
+  STATUS(livebuf_set_bool(&doc, child, "b", true), LIVEBUF_OK);
+  CHECK(livebuf_get_bool(livebuf_pointer(livebuf_root(&doc), "/o/b")));
+  STATUS(livebuf_init(&doc, memory, sizeof memory), LIVEBUF_OK);
+  STATUS(livebuf_set_key(&doc, LIVEBUF_ROOT, &key, livebuf_f64(0.5), NULL), LIVEBUF_OK);
+  CHECK(livebuf_get_f64(livebuf_get(livebuf_root(&doc), "remembered")) == 0.5);
+  STATUS(livebuf_init(&doc, memory, sizeof memory), LIVEBUF_OK);
+  STATUS(livebuf_push_str(&doc, LIVEBUF_ROOT, "first"), LIVEBUF_OK);
+  STATUS(livebuf_insert(&doc, LIVEBUF_ROOT, 0, livebuf_null(), NULL), LIVEBUF_OK);
+  CHECK(is_text(livebuf_at(livebuf_root(&doc), 1), "first"));
+  STATUS(livebuf_init(&doc, memory, sizeof memory), LIVEBUF_OK);
+  STATUS(livebuf_insert(&doc, LIVEBUF_ROOT, 0, livebuf_object(0), &child), LIVEBUF_OK);
+  CHECK(livebuf_node_is_current(&doc, child) && livebuf_count(livebuf_root(&doc)) == 1);
+
+  /* What cannot be stored leaves the root null, and the calls that need a container say so. */
+  STATUS(livebuf_init(&doc, memory, sizeof memory), LIVEBUF_OK);
+  STATUS(livebuf_insert(&doc, LIVEBUF_ROOT, 1, livebuf_null(), NULL),
+         LIVEBUF_INDEX_OUT_OF_RANGE);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "bad", "\xFF"), LIVEBUF_BAD_TEXT);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "number", livebuf_number_text("1e")),
+         LIVEBUF_BAD_NUMBER);
+  STATUS(livebuf_set_bytes(&doc, LIVEBUF_ROOT, "much", buffer, 4096), LIVEBUF_NO_SPACE);
+  STATUS(livebuf_set_at(&doc, LIVEBUF_ROOT, 0, livebuf_null(), NULL), LIVEBUF_WRONG_TYPE);
+  STATUS(livebuf_remove(&doc, LIVEBUF_ROOT, "a"), LIVEBUF_WRONG_TYPE);
+  STATUS(livebuf_clear(&doc, LIVEBUF_ROOT), LIVEBUF_WRONG_TYPE);
+  CHECK(livebuf_is_null(livebuf_root(&doc)));
+  STATUS(livebuf_validate_in(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&doc, livebuf_string("text"), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "a", 1), LIVEBUF_WRONG_TYPE);
+  STATUS(livebuf_push_i64(&doc, LIVEBUF_ROOT, 1), LIVEBUF_WRONG_TYPE);
+  CHECK(is_text(livebuf_root(&doc), "text"));
+  for (size_t room = 32; room < 120; room++) {
+    STATUS(livebuf_init(&doc, memory, room), LIVEBUF_OK);
+    int status = livebuf_set_i64(&doc, LIVEBUF_ROOT, "a", 1);
+    CHECK(status == LIVEBUF_OK || status == LIVEBUF_NO_SPACE);
+    CHECK(livebuf_is_null(livebuf_root(&doc)) == (status != LIVEBUF_OK));
+  }
+}
+
+static int by_number(const void *one, const void *other) {
+  uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
+  return (a > b) - (a < b);
+}
+
+/* A program that receives has one livebuf_doc for all messages. Each call that opens began with
+   the generation 1, so a value that was kept from one message read the next one, and counted as
+   current. */
+static void generations(void) {
+  enum { MESSAGES = 5000, EDITS = 3 };
+  static uint32_t seen[MESSAGES * (EDITS + 2)];
+  static uint8_t memory[256], other[256];
+  livebuf_doc doc;
+  size_t count = 0, length, same = 0;
+  STATUS(livebuf_init_object(&doc, other, sizeof other, 1), LIVEBUF_OK);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "user", "mallory another"), LIVEBUF_OK);
+  length = doc.length;
+  STATUS(livebuf_init_object(&doc, memory, sizeof memory, 1), LIVEBUF_OK);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "user", "alice the first"), LIVEBUF_OK);
+  for (int way = 0; way < 4; way++) {
+    STATUS(livebuf_read(&doc, memory, length), LIVEBUF_OK);
+    livebuf_value user = livebuf_get(livebuf_root(&doc), "user");
+    livebuf_str name = livebuf_get_str(user);
+    livebuf_iter members;
+    livebuf_iterate(livebuf_root(&doc), 0, &members);
+    CHECK(livebuf_value_is_current(user) && livebuf_str_is_current(&doc, name));
+    if (way == 0) {
+      STATUS(livebuf_read(&doc, other, length), LIVEBUF_OK);
+    } else if (way == 1) {
+      STATUS(livebuf_open(&doc, other, length, sizeof other), LIVEBUF_OK);
+    } else if (way == 2) {
+      STATUS(livebuf_init_object(&doc, memory, sizeof memory, 1), LIVEBUF_OK);
+      STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "user", "mallory another"), LIVEBUF_OK);
+    } else {
+      STATUS(livebuf_read(&doc, memory, 7), LIVEBUF_TRUNCATED);
+    }
+    CHECK(!livebuf_value_is_current(user) && !livebuf_str_is_current(&doc, name));
+    CHECK(!livebuf_get_str(user).data && !livebuf_next(&members));
+    STATUS(livebuf_value_error(user).status, LIVEBUF_STALE_HANDLE);
+  }
+  for (int message = 0; message < MESSAGES; message++) {
+    STATUS(livebuf_read(&doc, other, length), LIVEBUF_OK);
+    seen[count++] = doc.generation;
+    STATUS(livebuf_init(&doc, memory, sizeof memory), LIVEBUF_OK);
+    seen[count++] = doc.generation;
+    for (int edit = 0; edit < EDITS; edit++) {
+      STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "n", edit), LIVEBUF_OK);
+      seen[count++] = doc.generation;
+    }
+  }
+  qsort(seen, count, sizeof *seen, by_number);
+  for (size_t at = 1; at < count; at++) same += seen[at] == seen[at - 1];
+  CHECK(same == 0);
+}
+
 int main(void) {
   long before = allocations;
+  first_values();
+  generations();
   everyday();
   all_kinds();
   checked();

@@ -129,7 +129,7 @@ static void deltas(void) {
     if (livebuf_delta_apply(victim, damaged, length, 0))
       CHECK(same(victim, old));
     else
-      livebuf_validate(victim);
+      CHECK(livebuf_validate(victim) != LIVEBUF_INTERNAL);
     CHECK(livebuf_delta_read(damaged, length, &info, NULL) != LIVEBUF_INTERNAL);
     free(damaged);
     livebuf_destroy(victim);

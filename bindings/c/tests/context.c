@@ -753,7 +753,111 @@ static void refused_in_transaction(void) {
   livebuf_destroy(doc);
 }
 
+/* livebuf_destroy and livebuf_flush took any document for one of theirs, and called what lies
+   behind the caller's variable. */
+static void own_documents(void) {
+  struct {
+    livebuf_doc doc;
+    uint8_t behind[512];
+  } own;
+  static uint8_t memory[256];
+  memset(&own, 0x5A, sizeof own);
+  livebuf_destroy(&own.doc);
+  STATUS(livebuf_flush(&own.doc), LIVEBUF_NOT_OPEN);
+  STATUS(livebuf_flush(NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_init_object(&own.doc, memory, sizeof memory, 2), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&own.doc, LIVEBUF_ROOT, "a", 1), LIVEBUF_OK);
+  STATUS(livebuf_flush(&own.doc), LIVEBUF_OK);
+  livebuf_destroy(&own.doc);
+  STATUS(livebuf_set_i64(&own.doc, LIVEBUF_ROOT, "b", 2), LIVEBUF_OK);
+  CHECK(livebuf_count(livebuf_root(&own.doc)) == 2);
+  size_t length = own.doc.length;
+  STATUS(livebuf_read(&own.doc, memory, length), LIVEBUF_OK);
+  STATUS(livebuf_flush(&own.doc), LIVEBUF_OK);
+  livebuf_destroy(&own.doc);
+  CHECK(livebuf_count(livebuf_root(&own.doc)) == 2);
+}
+
+/* A copy by its bytes alone was untrusted, and an edit of columns was refused there, where Rust
+   validates by itself. */
+static void clones(const char *directory) {
+  livebuf_error error;
+  const char *json = "[{\"id\":1,\"n\":\"Ada\"},{\"id\":2,\"n\":\"Bo\"},{\"id\":3,\"n\":\"Cy\"}]";
+  const char *change = "/1/n", *text = "a name that no column had";
+  livebuf_doc *doc = livebuf_from_json(json, strlen(json), NULL, NULL, &error);
+  STATUS(error.status, LIVEBUF_OK);
+  livebuf_limits limits = {0, 0, 30, 0, 0, 0};
+  STATUS(livebuf_set_limits(doc, &limits), LIVEBUF_OK);
+  counter count = {0, -1, 0};
+  livebuf_allocator allocator = {allocate, reallocate, release, &count};
+  livebuf_doc *copy = livebuf_clone(doc, &allocator, &error);
+  STATUS(error.status, LIVEBUF_OK);
+  CHECK(copy && livebuf_is_trusted(copy) && count.blocks == 2);
+  STATUS(livebuf_set_pointer(copy, change, livebuf_string(text)), LIVEBUF_OK);
+  STATUS(livebuf_set_pointer(copy, change,
+                             livebuf_string("a name that is longer than the bound")),
+         LIVEBUF_STRING_LIMIT);
+  CHECK(livebuf_str_equals(livebuf_get_str(livebuf_pointer(livebuf_root(copy), change)), text));
+  CHECK(livebuf_str_equals(livebuf_get_str(livebuf_pointer(livebuf_root(doc), change)), "Bo"));
+  livebuf_destroy(copy);
+  CHECK(count.blocks == 0 && count.bytes == 0);
+
+  /* Of a document in your memory, and of one that is only read. */
+  static uint8_t memory[4096];
+  livebuf_doc own;
+  memcpy(memory, doc->bytes, doc->length);
+  STATUS(livebuf_read(&own, memory, doc->length), LIVEBUF_OK);
+  copy = livebuf_clone(&own, NULL, &error);
+  CHECK(copy && !livebuf_is_trusted(copy));
+  STATUS(livebuf_set_pointer(copy, change, livebuf_string(text)), LIVEBUF_OK);
+  livebuf_destroy(copy);
+  STATUS(livebuf_init_object(&own, memory, sizeof memory, 1), LIVEBUF_OK);
+  copy = livebuf_clone(&own, NULL, &error);
+  CHECK(copy && livebuf_is_trusted(copy) && copy->bytes != memory);
+  livebuf_destroy(copy);
+
+  /* It validates by itself: rows, and a row that is pushed. */
+  livebuf_value rows = livebuf_root(doc);
+  copy = livebuf_from_bytes(doc->bytes, doc->length, NULL, &error);
+  CHECK(copy && !livebuf_is_trusted(copy));
+  STATUS(livebuf_push(copy, LIVEBUF_ROOT, livebuf_object(0), NULL), LIVEBUF_OK);
+  CHECK(livebuf_is_trusted(copy) && livebuf_count(livebuf_root(copy)) == livebuf_count(rows) + 1);
+  livebuf_destroy(copy);
+  char path[4200];
+  snprintf(path, sizeof path, "%s/rows.lbuf", directory);
+  STATUS(livebuf_save_file(doc, path), LIVEBUF_OK);
+  copy = livebuf_map_file(path, LIVEBUF_MAP_EDIT, &error);
+  CHECK(copy && !livebuf_is_trusted(copy));
+  STATUS(livebuf_push(copy, LIVEBUF_ROOT, livebuf_object(0), NULL), LIVEBUF_OK);
+  CHECK(livebuf_is_trusted(copy));
+  livebuf_destroy(copy);
+
+  /* Damage is found then, and nothing is edited. */
+  uint8_t *bytes = memory;
+  size_t length = doc->length;
+  for (size_t at = 32; at < length; at++) {
+    memcpy(bytes, doc->bytes, length);
+    bytes[at] ^= 0xFF;
+    copy = livebuf_from_bytes(bytes, length, NULL, &error);
+    if (!copy) continue;
+    int status = livebuf_remove_at(copy, LIVEBUF_ROOT, 1);
+    CHECK(status != LIVEBUF_NOT_VALIDATED);
+    CHECK(!status || !memcmp(copy->bytes, bytes, length));
+    livebuf_destroy(copy);
+  }
+
+  CHECK(!livebuf_clone(NULL, NULL, &error) && error.status == LIVEBUF_NULL_ARGUMENT);
+  memset(&own, 0, sizeof own);
+  CHECK(!livebuf_clone(&own, NULL, &error) && error.status == LIVEBUF_NOT_OPEN);
+  count.refuse_after = 1;
+  CHECK(!livebuf_clone(doc, &allocator, &error) && error.status == LIVEBUF_IO);
+  CHECK(count.blocks == 0 && count.bytes == 0);
+  livebuf_destroy(doc);
+}
+
 int main(int count, char **arguments) {
+  own_documents();
+  clones(count > 1 ? arguments[1] : ".");
   allocators();
   capacity();
   bytes();

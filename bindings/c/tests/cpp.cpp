@@ -207,7 +207,10 @@ static void editing() {
   doc["name"] = "Grace";
   CHECK(!stale["name"] && stale.error().status == LIVEBUF_STALE_HANDLE);
   livebuf::document copy = doc.copy();
-  CHECK(copy.validate() && copy.json() == doc.json());
+  CHECK(livebuf_is_trusted(copy.raw()) && copy.validate() && copy.json() == doc.json());
+  livebuf::document rows = livebuf::document::from_json(R"([{"n":1},{"n":2}])").copy();
+  rows[1]["name"] = "somebody new"; /* was refused: the copy had lost its trust */
+  CHECK(rows.json() == R"([{"n":1},{"n":2,"name":"somebody new"}])");
   CHECK(copy["list"].clear() && copy["list"].get().size() == 0);
   copy["other"] = doc["child"].get();
   CHECK(copy["other"]["text"].value_or("") == "text");

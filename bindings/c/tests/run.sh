@@ -145,6 +145,36 @@ alone() {
   done
 }
 step "the header by itself" alone
+# A status that nobody looks at is warned of where data is lost with it, and nowhere else.
+ignored() { # a language, compiler and its options, then what is called
+  what=$1 with=$2 source=$work/ignored.$1
+  shift 2
+  for call in "$@"; do
+    if [ "$what" = c ]; then header=livebuf.h; else header=livebuf.hpp; fi
+    printf '#include <%s>\n%s {\n  %s;\n}\n' $header "$arguments" "$call" > "$source"
+    if $with -Wall -Werror -Iinclude -c "$source" -o "$work/ignored.o" 2> "$work/ignored.log"; then
+      echo "no warning: $call"
+      return 1
+    fi
+    grep -q 'unused-result' "$work/ignored.log" || { cat "$work/ignored.log"; return 1; }
+  done
+}
+ignored_c() {
+  arguments='void f(livebuf_doc *d, livebuf_template *t, size_t *n)'
+  ignored c "$CC -std=c11 -O1" 'livebuf_commit(d)' 'livebuf_validate(d)' 'livebuf_validate_in(d, 0, 0)' \
+    'livebuf_save_file(d, "f")' 'livebuf_flush(d)' 'livebuf_to_json_file(livebuf_root(d), 0, 0, "f", 0)' \
+    'livebuf_stamp(t, 0, 0, 0, 0, n)' 'livebuf_stamp_doc(t, 0, 0, d, 0, 0)' || return 1
+  printf '#include <livebuf.h>\n%s { livebuf_set_i64(d, LIVEBUF_ROOT, "a", 1); (void)t; (void)n; }\n' \
+    "$arguments" > "$work/looked.c"
+  "$CC" -std=c11 -Wall -Werror -Iinclude -c "$work/looked.c" -o "$work/ignored.o" || return 1
+  printf '#define LIVEBUF_MUST_USE\n#include <livebuf.h>\nvoid f(livebuf_doc *d) { livebuf_commit(d); }\n' > "$work/looked.c"
+  "$CC" -std=c11 -Wall -Werror -Iinclude -c "$work/looked.c" -o "$work/ignored.o"
+}
+ignored_cpp() {
+  arguments='void f(livebuf::document &d, livebuf::transaction &t)'
+  ignored cpp "$CXX -std=c++17" 'd.validate()' 't.commit()' 'd.patch("[]")' 'd.merge("{}")' 'd.apply({})'
+}
+step "statuses that are not looked at" ignored_c
 # The first program of a page.
 program() { # the page, a name, a line that it prints
   awk '/^```c$/ { inside = 1; next } /^```/ { if (inside) exit } inside' "../../$1" > "$work/$2.c"
@@ -217,6 +247,7 @@ if has "$CXX"; then
   else
     skip "C++20" "$CXX has none"
   fi
+  step "statuses that are not looked at in C++" ignored_cpp
   step "the parts of the guide in C++" parts docs/c-api.md cpp tests/parts.cpp "$CXX" -std=c++17
   step "headers in any order in C++" orders order.cpp "$CXX -std=c++17" "livebuf.h livebuf.h" \
     "livebuf.h livebuf.hpp" "livebuf.hpp livebuf.h" "livebuf.hpp livebuf.hpp"

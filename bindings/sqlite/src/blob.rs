@@ -69,7 +69,7 @@ fn lb_read(context: &Context<'_>) -> Result<Sql, Fault> {
     let answer = match db.blob_open(schema, table, column, row, true) {
         Ok(blob) => read(&db, blob, path).map_err(|fault| fault.at(path)),
         Err(error) if is_null(&error) => return Ok(Sql::Null),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(advised(error, column).into()),
     };
     match answer {
         Err(fault) if lenient && fault.is_damage() => Ok(Sql::Null),
@@ -81,6 +81,21 @@ fn lb_read(context: &Context<'_>) -> Result<Sql, Fault> {
 /// Whether the row holds NULL, for which SQLite opens no blob.
 fn is_null(error: &rusqlite::Error) -> bool {
     error.to_string().contains("cannot open value of type null")
+}
+
+/// The error of a table whose blobs SQLite never opens, with what to do: its kind is at fault, not
+/// a value.
+fn advised(error: rusqlite::Error, column: &str) -> rusqlite::Error {
+    match error {
+        rusqlite::Error::SqliteFailure(code, Some(text))
+            if text.starts_with("cannot open") && !text.starts_with("cannot open value") =>
+        {
+            let advice =
+                format!("SQLite reads no parts of its blobs, so use lb_extract({column}, path)");
+            rusqlite::Error::SqliteFailure(code, Some(format!("{text}; {advice}")))
+        }
+        other => other,
+    }
 }
 
 fn read(db: &Connection, blob: Blob<'_>, path: &str) -> Result<Sql, Fault> {

@@ -1,10 +1,12 @@
 //! What can go wrong, and how SQLite is told.
 
+use crate::host::OLDEST;
 use livebuf_json::ErrorKind as JsonErrorKind;
 use livebuf_patch::PatchError;
 use livebuf_query::QueryError;
 use livebuf_sql::{PathError, is_damage};
 use rusqlite::ffi;
+use std::ffi::c_int;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -29,6 +31,12 @@ pub(crate) enum Fault {
     Count(usize, &'static str),
     /// The row of a table whose document this is.
     Row(i64, Box<Fault>),
+    /// An SQLite that is too old: its version, as a number; 0 for what is none.
+    Version(c_int),
+    /// A function that this SQLite was built without.
+    Omitted(&'static str),
+    /// Another SQLite in the process has loaded the extension.
+    Another,
     /// SQLite itself.
     Sqlite(rusqlite::Error),
     /// A fault of this extension.
@@ -47,7 +55,8 @@ impl Fault {
         rusqlite::Error::SqliteFailure(error, Some(format!("{function}: {self}")))
     }
 
-    fn code(&self) -> i32 {
+    /// The code of SQLite that comes nearest.
+    pub(crate) fn code(&self) -> c_int {
         match self {
             Fault::Sqlite(rusqlite::Error::SqliteFailure(error, _)) => error.extended_code & 0xFF,
             Fault::Row(_, fault) => fault.code(),
@@ -87,6 +96,19 @@ impl fmt::Display for Fault {
             Fault::Argument(number, expected) => write!(f, "argument {number} must be {expected}"),
             Fault::Count(count, expected) => write!(f, "{count} arguments, but {expected}"),
             Fault::Row(rowid, fault) => write!(f, "row {rowid}: {fault}"),
+            Fault::Version(found) => {
+                let name = |number: c_int| {
+                    format!("{}.{}.{}", number / 1_000_000, number / 1000 % 1000, number % 1000)
+                };
+                let (oldest, found) = (name(OLDEST), name(*found));
+                write!(f, "LiveBuf needs SQLite {oldest} or newer, and this is {found}")
+            }
+            Fault::Omitted(name) => {
+                write!(f, "LiveBuf needs {name}, which this SQLite was built without")
+            }
+            Fault::Another => f.write_str(
+                "another SQLite of this process has loaded LiveBuf: one at a time can use it",
+            ),
             Fault::Sqlite(error) => write!(f, "{error}"),
             Fault::Panic => f.write_str("a fault of the extension; please report it"),
         }

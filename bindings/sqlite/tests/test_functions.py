@@ -314,6 +314,23 @@ def test_read(open_database):
     assert db.one("SELECT lb_read('main', 't', 'd', 3, '$.list[7].n', 'null')") is None
 
 
+def test_read_of_tables_that_sqlite_opens_no_blobs_of(db):
+    db.run("CREATE TABLE made (id INTEGER PRIMARY KEY, d BLOB, n AS (lb_extract(d, '$.n')))")
+    db.run("CREATE TABLE keyed (k TEXT PRIMARY KEY, d BLOB) WITHOUT ROWID")
+    db.run("CREATE VIEW seen AS SELECT id AS rowid, d FROM made")
+    db.run("INSERT INTO made VALUES (1, lb('{\"n\": 5}'))")
+    for table, why in [
+        ("made", "table with generated columns"),
+        ("keyed", "table without rowid"),
+        ("seen", "view"),
+    ]:
+        assert db.error(f"SELECT lb_read('main', '{table}', 'd', 1, '$.n')") == (
+            f"lb_read: row 1: cannot open {why}: {table}; SQLite reads no parts of its blobs, "
+            "so use lb_extract(d, path)"
+        )
+    assert db.one("SELECT lb_extract(d, '$.n') FROM made WHERE id = 1") == 5
+
+
 def test_damage_is_named(db):
     blob = bytearray(db.one("SELECT lb(?)", ADA))
     at = bytes(blob).index(b"Ada")

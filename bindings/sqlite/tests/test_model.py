@@ -243,5 +243,5 @@ def test_reading_by_parts(open_database):
 
 
 def test_sqlite_is_the_one_that_was_tried():
-    """docs/sqlite.md names the range."""
+    """Older ones take no escapes in quoted keys of paths, and have other small differences."""
     assert tuple(map(int, apsw.sqlite_lib_version().split("."))) >= (3, 45, 0)

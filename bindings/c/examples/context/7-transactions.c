@@ -19,7 +19,7 @@ int main(void) {
   livebuf_remove_pointer(doc, "/laps");
   livebuf_rollback(doc); /* the laps are back */
   livebuf_set_pointer(doc, "/laps/-", livebuf_f64(86.5));
-  livebuf_commit(doc);
+  if (livebuf_commit(doc)) return 1;
 
   livebuf_begin(doc);
   livebuf_clear(doc, LIVEBUF_ROOT);

@@ -573,7 +573,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[cold]
     pub(super) fn trust(&mut self, refused: Error) -> Result<()> {
         #[cfg(feature = "alloc")]
-        if !S::FIXED {
+        if !S::FIXED || !self.space.storage().log_behind() {
             return self.validate();
         }
         let validate = self.table_edits()?.validate;
@@ -847,6 +847,13 @@ impl<S: Storage> Editor<S> {
     /// The bytes of an empty document, whose root is null. For bindings.
     #[doc(hidden)]
     pub const EMPTY: [u8; HEADER_SIZE as usize] = NULL_DOCUMENT;
+
+    /// The number that the editor drew, which no other editor of the process has. For bindings.
+    #[doc(hidden)]
+    #[inline]
+    pub fn number(&self) -> u32 {
+        self.handles.issuer()
+    }
 
     /// The editor of the document in the first `used` bytes of the storage, in a place of the
     /// caller's: an editor is long to copy, and messages are begun often. The document is trusted.

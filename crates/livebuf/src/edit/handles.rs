@@ -122,6 +122,13 @@ impl NodeId {
         NodeId { place, mark }
     }
 
+    /// A number that no [editor](crate::Editor::number) has: for what a binding only reads.
+    #[doc(hidden)]
+    #[inline]
+    pub fn draw() -> u32 {
+        draw()
+    }
+
     /// Whether this and another handle were taken for the same container at the same time.
     fn is_same(&self, other: &NodeId) -> bool {
         self.place == other.place && self.moment() == other.moment()
@@ -360,6 +367,11 @@ impl Handles {
             many: None,
             squeezes: 0,
         }
+    }
+
+    #[inline]
+    pub(super) fn issuer(&self) -> u32 {
+        self.issuer
     }
 
     /// A new handle.

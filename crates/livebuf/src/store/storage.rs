@@ -56,9 +56,10 @@ pub trait Storage {
     /// nanosecond counts. So for `&mut [u8]` it is false, and [`Undoable`] makes it true.
     const UNDO: bool = true;
 
-    /// Whether the undo log of a transaction lies in these bytes, behind the document. Else it
-    /// is allocated. Only [fixed](Self::FIXED) storages are asked. One that gets more memory
-    /// from its owner all the same answers false: then the document can grow in transactions.
+    /// Whether the undo log of a transaction lies in these bytes, behind the document, and scratch
+    /// memory for an edit that has to validate, too. Else it is allocated. Only
+    /// [fixed](Self::FIXED) storages are asked. One that gets more memory from its owner all the
+    /// same answers false: then the document can grow in transactions.
     #[inline]
     fn log_behind(&self) -> bool {
         true

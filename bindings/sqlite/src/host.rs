@@ -1,0 +1,91 @@
+//! The SQLite that loads the extension, and its table of functions.
+
+use crate::error::Fault;
+use rusqlite::ffi::{self, sqlite3_api_routines as Table};
+use std::ffi::{c_char, c_int};
+use std::mem::{MaybeUninit, offset_of};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The oldest version that has all that is called and asked for here. `SQLITE_INNOCUOUS` is the
+/// youngest.
+pub(crate) const OLDEST: c_int = 3_031_000;
+
+/// Bytes of that version's table: this function was the first to be added behind it. Later
+/// versions only add.
+const OLDEST_TABLE: usize = offset_of!(Table, create_filename);
+
+/// The table that rusqlite was given, which it keeps for the process.
+static GIVEN: AtomicPtr<Table> = AtomicPtr::new(ptr::null_mut());
+
+/// What rusqlite is told as the version. It asks for the one that it has declarations of, as it
+/// looks up all functions of that. Where they are not there it needs none of them here.
+extern "C" fn declared() -> c_int {
+    ffi::SQLITE_VERSION_NUMBER
+}
+
+/// Gives rusqlite the functions of this SQLite: those of [`OLDEST`], whatever its version is.
+///
+/// # Safety
+/// `api` is null, or the table of an SQLite, which lives as long as the process uses that.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn begin(api: *mut Table) -> Result<(), Fault> {
+    // SAFETY: all versions have this function in this place.
+    let asked = (!api.is_null()).then(|| unsafe { (*api).libversion_number }).flatten();
+    // SAFETY: a function of SQLite that asks for nothing.
+    let version = asked.map_or(0, |asked| unsafe { asked() });
+    if version < OLDEST {
+        return Err(Fault::Version(version));
+    }
+    let mut known = MaybeUninit::<Table>::zeroed();
+    // SAFETY: the host's table is of this version, or of a later one, which is longer. So many
+    // bytes are there, and fewer than rusqlite's table has.
+    unsafe { ptr::copy_nonoverlapping(api.cast::<u8>(), known.as_mut_ptr().cast(), OLDEST_TABLE) };
+    // SAFETY: zeros are a table without functions, and the host's functions are of these types.
+    let mut known = unsafe { known.assume_init() };
+    macro_rules! needed {
+        ($($name:ident)+) => { $(
+            if known.$name.is_none() {
+                return Err(Fault::Omitted(concat!("sqlite3_", stringify!($name))));
+            }
+        )+ };
+    }
+    // What options of SQLite's own build leave out of the table, of what is called here.
+    needed!(blob_open blob_bytes blob_read blob_close create_module_v2 declare_vtab vtab_config);
+    known.libversion_number = Some(declared);
+    let given = GIVEN.compare_exchange(ptr::null_mut(), api, Ordering::AcqRel, Ordering::Acquire);
+    if given.is_err_and(|given| given != api) {
+        return Err(Fault::Another);
+    }
+    // SAFETY: a table of rusqlite's own type, whose functions it copies.
+    match unsafe { ffi::rusqlite_extension_init2(&mut known) } {
+        Ok(()) => Ok(()),
+        Err(_) => Err(Fault::Version(version)),
+    }
+}
+
+/// Leaves a message in SQLite's memory, as whoever loads an extension frees it there. Without
+/// memory there is none.
+///
+/// # Safety
+/// `api` as for [`begin`]; `message` is null or a place for a pointer.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn tell(api: *mut Table, message: *mut *mut c_char, text: &str) {
+    if api.is_null() || message.is_null() {
+        return;
+    }
+    // SAFETY: all versions have this function in this place.
+    let Some(malloc) = (unsafe { (*api).malloc }) else { return };
+    let length = c_int::try_from(text.len() + 1).unwrap_or(0);
+    // SAFETY: any size may be asked for.
+    let memory = unsafe { malloc(length) }.cast::<u8>();
+    if length == 0 || memory.is_null() {
+        return;
+    }
+    // SAFETY: the memory has a byte more than the text, and the place is the caller's own.
+    unsafe {
+        ptr::copy_nonoverlapping(text.as_ptr(), memory, text.len());
+        memory.add(text.len()).write(0);
+        message.write(memory.cast());
+    }
+}
