@@ -7,7 +7,7 @@ use crate::sink::{
     NewFile, Out, check_new_file, directory, is_stdout, is_temporary, refuse_terminal,
 };
 use crate::source::{Source, not_opened, not_read, patiently, read};
-use crate::told::{shown, tell};
+use crate::told::{OUTPUT, shown, tell, was_closed};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::FileEdit;
 use livebuf::{
@@ -302,7 +302,7 @@ fn print_at_once(args: &ToJson, source: Source, options: &PrintOptions) -> Outco
     let printed = print(args, doc, &mut text, options, |error| not_written(&args.file, error))
         .and_then(|()| text.finish(&args.file));
     match printed {
-        Err(failure) if text.begun => {
+        Err(failure) if text.begun && !was_closed(OUTPUT) => {
             Err(failure.with_hint("the JSON printed until then is cut short or wrong"))
         }
         printed => printed,
