@@ -98,8 +98,11 @@ fn pointers() {
     assert_eq!(doc.set_pointer("/list/0/x", 1).unwrap_err().kind(), ErrorKind::WrongType);
     assert_eq!(doc.set_pointer("/list/x", 1).unwrap_err().kind(), ErrorKind::WrongType);
     assert_eq!(doc.set_pointer("list", 1).unwrap_err().kind(), ErrorKind::BadPointer);
-    assert!(doc.remove_pointer("").unwrap());
-    assert_eq!(text(&doc), "null");
+    let before = text(&doc);
+    let error = doc.remove_pointer("").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().ends_with("a document always has a value; replace it by null"));
+    assert_eq!(text(&doc), before);
 }
 
 #[test]

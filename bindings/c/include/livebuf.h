@@ -1247,9 +1247,10 @@ livebuf_status livebuf_remove_key(livebuf_doc *doc, livebuf_node node, const liv
 static inline livebuf_status livebuf_remove_pointer(livebuf_doc *doc, const char *pointer);
 
 /**
- * Takes the value at a JSON pointer of `length` bytes out; the root becomes null.
+ * Takes the value at a JSON pointer of `length` bytes out.
  *
- * Memory, NULL, Errors, Threads: as livebuf_remove_n; LIVEBUF_BAD_POINTER.
+ * Memory, NULL, Errors, Threads: as livebuf_remove_n; LIVEBUF_BAD_POINTER; LIVEBUF_UNSUPPORTED for
+ * the root, since a document always has a value: set it to null.
  */
 livebuf_status livebuf_remove_pointer_n(livebuf_doc *doc, const char *pointer, size_t length);
 

@@ -1366,9 +1366,10 @@ pub unsafe extern "C" fn livebuf_remove_at(
     unsafe { remove(doc, node, index) }
 }
 
-/// Takes the value at a JSON pointer of `length` bytes out; the root becomes null.
+/// Takes the value at a JSON pointer of `length` bytes out.
 ///
-/// Memory, NULL, Errors, Threads: as livebuf_remove_n; LIVEBUF_BAD_POINTER.
+/// Memory, NULL, Errors, Threads: as livebuf_remove_n; LIVEBUF_BAD_POINTER; LIVEBUF_UNSUPPORTED for
+/// the root, since a document always has a value: set it to null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_remove_pointer_n(
     doc: *mut livebuf_doc,

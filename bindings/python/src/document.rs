@@ -244,7 +244,8 @@ impl Document {
         Ok(())
     }
 
-    /// Removes the value at a JSON pointer. Raises `MissingKeyError` where there is no value.
+    /// Removes the value at a JSON pointer. Raises `MissingKeyError` where there is no value, and
+    /// `WrongTypeError` for the root: a document always has one.
     fn remove_pointer(slf: &Bound<'_, Self>, pointer: &Bound<'_, PyString>) -> PyResult<()> {
         let (py, text) = (slf.py(), pointer.to_str()?);
         match edit_at(slf, text, true, |editor| Ok(editor.remove_pointer(text)?))? {

@@ -591,6 +591,9 @@ class TestPointers:
         for pointer in ("/c", "/a/5", "/a/-", "/a/0/x"):
             with pytest.raises((KeyError, IndexError, TypeError)):
                 doc.remove_pointer(pointer)
+        for remove in (lambda: doc.remove_pointer(""), lambda: doc.remove_all("$")):
+            with pytest.raises(livebuf.WrongTypeError, match="replace it by null"):
+                remove()
         assert doc == {"a": [2, {}]}
 
 

@@ -165,7 +165,6 @@ class TestStale:
         ("cleared", lambda d: d.root.clear(), nothing, lambda p: p != ""),
         ("cleared below", lambda d: d["a"].clear(), nothing, below("/a/x", "/a/y")),
         ("root", lambda d: setattr(d, "root", {"a": {"x": []}}), nothing, lambda p: True),
-        ("root removed", lambda d: d.remove_pointer(""), nothing, lambda p: True),
         ("root by pointer", lambda d: d.set_pointer("", [1]), nothing, lambda p: True),
         ("renamed", lambda d: d.root.rename("a", "b"), below("/a"), nothing),
         (

@@ -7,14 +7,18 @@ use std::path::PathBuf;
 /// JSON-like documents that you read without parsing and edit in place.
 ///
 /// FILE is a LiveBuf document (made by "livebuf from-json"), or - for standard
-/// input. POINTER is a JSON pointer (RFC 6901): "/users/0/name"; "" is the whole
-/// document; in a key, ~1 stands for / and ~0 for ~.
+/// input. Commands that only read take JSON and logs, too: of them a document is made in memory, of
+/// a log an array of its rows.
+///
+/// POINTER is a JSON pointer (RFC 6901): "/users/0/name"; "" is the whole
+/// document; in a key, ~1 stands for / and ~0 for ~. In JSON's quotes it has JSON's escapes:
+/// '"/two\nlines"'.
 ///
 /// QUERY is a JSONPath query (RFC 9535): '$.users[?@.age > 30].name'. Quotes keep the shell
 /// from reading it.
 ///
 /// Exit status: 0 success; 1 the answer is no (get, keys, remove, query: not there; validate:
-/// damaged; diff: not equal); 2 an error.
+/// damaged; diff: not equal); 2 an error, also where output or messages cannot be written.
 #[derive(Debug, Parser)]
 #[command(name = "livebuf", version, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -79,20 +83,26 @@ pub(crate) enum Command {
     Edit(EditAll),
     /// Print the values that a query finds as JSON, one a line
     ///
-    /// If it finds nothing, nothing is printed and the exit status is 1.
+    /// If it finds nothing, nothing is printed and the exit status is 1. Of several files it must
+    /// find something in one.
+    ///
+    /// With --rows and --csv, values that lie in the same object or array make a row:
+    /// '$.users[*]["id","name"]' has a row for each user.
     Query(Query),
     /// Show how two documents differ
     ///
-    /// Both may be documents or JSON text. The exit status is 0 where they are equal, 1 where
+    /// The exit status is 0 where they are equal, 1 where
     /// they differ, 2 after an error.
     Diff(Diff),
     /// Apply JSON patches (RFC 6902), in place, all or none
     ///
-    /// If one operation cannot be made, the document stays as it is.
+    /// If one operation cannot be made, the document stays as it is. What begins with { or [ is
+    /// JSON text, even if a file has this name.
     Patch(Patch),
     /// Apply a JSON merge patch (RFC 7396), in place
     ///
-    /// Members of JSON replace those of the document or are added; null removes a member.
+    /// Members of the patch replace those of the document or are added; null removes a member.
+    /// What begins with { or [ is JSON text, even if a file has this name.
     Merge(Merge),
     /// Make, apply and show deltas: the bytes that edits changed
     ///
@@ -102,7 +112,7 @@ pub(crate) enum Command {
     Delta(Delta),
     /// Print the keys of the object at a pointer, one JSON string a line
     Keys(Keys),
-    /// Check a document from end to end
+    /// Check documents and logs from end to end
     Validate(Validate),
     /// Show how many bytes each part of a document takes, and its size as JSON
     ///
@@ -111,6 +121,12 @@ pub(crate) enum Command {
     /// object. (The other commands take an element's number or a member's key there.) The largest
     /// 200 are listed. With --json, all of tables are, and the largest 1,000 of other arrays.
     Stats(Stats),
+    /// Show which keys a document has, with what kinds of values, and how many
+    ///
+    /// The elements of an array are one entry, [], and so are the members of an object with more
+    /// than 64 different keys, *. At most 20 keys of an object are shown, and 60 lines: give a
+    /// pointer to see a part.
+    Tree(Tree),
     /// Print a document's bytes with their meaning
     Inspect(Inspect),
     /// Write a document anew: no free space, no garbage but padding
@@ -123,8 +139,16 @@ pub(crate) enum Command {
     Log(Log),
     /// Print a completion script for a shell
     Completions(Completions),
+    /// Print the manual page of a command
+    #[command(hide = true)]
+    Man(Man),
     /// Show with a JSON file what a document costs and saves
     Demo(Demo),
+}
+
+/// A pointer, which may stand in JSON's quotes.
+fn pointer(text: &str) -> serde_json::Result<String> {
+    if text.starts_with('"') { serde_json::from_str(text) } else { Ok(text.to_owned()) }
 }
 
 /// Where a command's result goes.
@@ -211,7 +235,7 @@ pub(crate) struct ToParquet {
     #[command(flatten)]
     pub(crate) output: Output,
     /// Write the value at this pointer. The members of an object there are rows, too
-    #[arg(long, value_name = "POINTER")]
+    #[arg(long, value_name = "POINTER", value_parser = pointer)]
     pub(crate) table: Option<String>,
     /// Write each row as one Variant, in a column "value"
     #[arg(long)]
@@ -259,6 +283,9 @@ pub(crate) struct ToJson {
     /// Print indented, on many lines
     #[arg(long)]
     pub(crate) pretty: bool,
+    /// Print JSON lines (NDJSON): each element of the array that the document is
+    #[arg(long, conflicts_with = "pretty")]
+    pub(crate) lines: bool,
     /// What to print for infinities and NaN, which JSON does not have
     #[arg(long, value_name = "WHAT", default_value = "error")]
     pub(crate) non_finite: NonFinite,
@@ -273,7 +300,7 @@ pub(crate) struct Get {
     /// The document
     pub(crate) file: PathBuf,
     /// Pointers to the values
-    #[arg(required = true, value_name = "POINTER")]
+    #[arg(required = true, value_name = "POINTER", value_parser = pointer)]
     pub(crate) pointers: Vec<String>,
     /// Print text as it is, without quotes and escapes, and bytes as they are
     #[arg(short, long)]
@@ -301,8 +328,10 @@ pub(crate) struct Set {
     pub(crate) file: PathBuf,
     /// Where to set it: adds or replaces a member, replaces an element; /list/- appends to a
     /// list
+    #[arg(value_parser = pointer)]
     pub(crate) pointer: String,
-    /// POINTER is a query (JSONPath, RFC 9535): set every value that it finds, all or none
+    /// POINTER is a query (JSONPath, RFC 9535): set every value that it finds, all or none, and say
+    /// how many there were
     #[arg(short, long, conflicts_with = "parents")]
     pub(crate) all: bool,
     /// The new value as JSON (- reads it from standard input)
@@ -323,8 +352,10 @@ pub(crate) struct Remove {
     /// The document (- edits standard input and writes to standard output)
     pub(crate) file: PathBuf,
     /// What to remove
+    #[arg(value_parser = pointer)]
     pub(crate) pointer: String,
-    /// POINTER is a query (JSONPath, RFC 9535): remove every value that it finds, all or none
+    /// POINTER is a query (JSONPath, RFC 9535): remove every value that it finds, all or none, and
+    /// say how many there were
     #[arg(short, long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -336,6 +367,7 @@ pub(crate) struct Push {
     /// The document (- edits standard input and writes to standard output)
     pub(crate) file: PathBuf,
     /// Which array
+    #[arg(value_parser = pointer)]
     pub(crate) pointer: String,
     /// The new element as JSON (- reads it from standard input)
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
@@ -360,17 +392,26 @@ pub(crate) struct EditAll {
 
 #[derive(Args, Debug)]
 pub(crate) struct Query {
-    /// The document
-    pub(crate) file: PathBuf,
+    /// The documents
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     /// A JSONPath query (RFC 9535)
     #[arg(value_name = "QUERY")]
     pub(crate) query: String,
-    /// Print where the values are, as normalized paths
+    /// Print where the values are, as normalized paths. If there are several files, each line
+    /// begins with the file's name and a colon
     #[arg(long, conflicts_with_all = ["raw", "pretty"])]
     pub(crate) paths: bool,
-    /// Print where the values are, as pointers
+    /// Print where the values are, as pointers: those with control characters in JSON's quotes
     #[arg(long, conflicts_with_all = ["raw", "pretty", "paths"])]
     pub(crate) pointers: bool,
+    /// Print a JSON object for each row: the values in it by their keys, or by their indexes
+    #[arg(long, conflicts_with_all = ["raw", "pretty", "paths", "pointers"])]
+    pub(crate) rows: bool,
+    /// Print rows as comma-separated values (RFC 4180), with a line of keys before the others. Text
+    /// is printed as it is, and nothing for null and what is missing
+    #[arg(long, conflicts_with_all = ["raw", "pretty", "paths", "pointers", "rows"])]
+    pub(crate) csv: bool,
     /// Print text as it is, without quotes and escapes, and bytes as they are
     #[arg(short, long)]
     pub(crate) raw: bool,
@@ -381,7 +422,7 @@ pub(crate) struct Query {
 
 #[derive(Args, Debug)]
 pub(crate) struct Diff {
-    /// A document, or JSON text (- is standard input)
+    /// A document, JSON or a log (- is standard input)
     #[arg(value_name = "A")]
     pub(crate) one: PathBuf,
     /// Another one
@@ -405,7 +446,7 @@ pub(crate) struct Diff {
 pub(crate) struct Patch {
     /// The document (- edits standard input and writes to standard output)
     pub(crate) file: PathBuf,
-    /// JSON patches, as JSON text or documents (- is standard input)
+    /// JSON patches: JSON text, or files with JSON or documents (- is standard input)
     #[arg(required = true, value_name = "PATCH")]
     pub(crate) patches: Vec<PathBuf>,
     #[command(flatten)]
@@ -416,9 +457,9 @@ pub(crate) struct Patch {
 pub(crate) struct Merge {
     /// The document (- edits standard input and writes to standard output)
     pub(crate) file: PathBuf,
-    /// The merge patch as JSON (- reads it from standard input)
-    #[arg(value_name = "JSON", allow_negative_numbers = true)]
-    pub(crate) patch: String,
+    /// The merge patch: JSON text, or a file with JSON or a document (- is standard input)
+    #[arg(value_name = "PATCH", allow_negative_numbers = true)]
+    pub(crate) patch: PathBuf,
     #[command(flatten)]
     pub(crate) editing: Editing,
 }
@@ -494,7 +535,7 @@ pub(crate) struct Keys {
     /// The document
     pub(crate) file: PathBuf,
     /// Which object (by default the whole document)
-    #[arg(default_value = "", hide_default_value = true)]
+    #[arg(default_value = "", hide_default_value = true, value_parser = pointer)]
     pub(crate) pointer: String,
     /// Only keys that begin with this, ordered by their bytes
     #[arg(long, value_name = "P", conflicts_with_all = ["from", "to"])]
@@ -512,8 +553,9 @@ pub(crate) struct Keys {
 
 #[derive(Args, Debug)]
 pub(crate) struct Validate {
-    /// The document
-    pub(crate) file: PathBuf,
+    /// The documents and logs
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     /// Do not print whether it is valid or damaged: the exit status tells (0 or 1). Any other
     /// error (status 2: no such file, not a document) is still reported on standard error
     #[arg(short, long)]
@@ -530,10 +572,20 @@ pub(crate) struct Stats {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct Tree {
+    /// The document
+    pub(crate) file: PathBuf,
+    /// Only what is here (by default the whole document)
+    #[arg(default_value = "", hide_default_value = true, value_parser = pointer)]
+    pub(crate) pointer: String,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Inspect {
     /// The document
     pub(crate) file: PathBuf,
     /// Only the bytes of the value here
+    #[arg(value_parser = pointer)]
     pub(crate) pointer: Option<String>,
 }
 
@@ -622,6 +674,12 @@ pub(crate) struct LogFile {
 pub(crate) struct Completions {
     /// Which shell
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// Which command, such as log append (by default livebuf itself)
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Args, Debug)]

@@ -3,6 +3,7 @@
 use crate::failure::{Outcome, counted, grouped};
 use crate::inspect::column_name;
 use crate::sink::Out;
+use crate::told;
 use comfy_table::{CellAlignment, Table};
 use livebuf::{Checked, Column, ColumnType, Kind, Stats, Value};
 use serde_json::json;
@@ -127,7 +128,14 @@ pub(crate) fn list(out: &mut Out, columns: &Columns<'_>, stats: &Stats) -> Outco
         let gaps = if column.has_gaps() { "some null or missing" } else { "" };
         let sizes = [column.column.len() as u64, column.bytes, column.text];
         let [rows, bytes, text] = sizes.map(grouped);
-        [column.path.clone(), column.kind().to_owned(), rows, bytes, text, gaps.to_owned()]
+        [
+            told::shown(&column.path).into_owned(),
+            column.kind().to_owned(),
+            rows,
+            bytes,
+            text,
+            gaps.to_owned(),
+        ]
     }));
     for column in 2..5 {
         if let Some(column) = table.column_mut(column) {

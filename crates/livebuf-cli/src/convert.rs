@@ -6,7 +6,8 @@ use crate::progress;
 use crate::sink::{
     NewFile, Out, check_new_file, directory, is_stdout, is_temporary, refuse_terminal,
 };
-use crate::source::{Source, not_opened, patiently, read};
+use crate::source::{Source, not_opened, not_read, patiently, read};
+use crate::told::{OUTPUT, shown, tell, was_closed};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::FileEdit;
 use livebuf::{
@@ -136,67 +137,34 @@ fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
         made.push((path, target));
     }
     fs::create_dir_all(output).map_err(|error| failure(output, &error))?;
+    let mut count = 0;
     for (path, target) in made {
         fs::rename(&path, &target).map_err(|error| failure(&target, &error))?;
+        count += 1;
+    }
+    let next = format!("{:06}.lbuf", count + 1);
+    if output.join(&next).exists() {
+        let output = output.display().to_string();
+        tell(&format!("livebuf: {}: older files stay, from {next} on", shown(&output)));
     }
     Ok(())
-}
-
-/// The error for text that is no JSON: where, and what the user may have meant.
-pub(crate) fn not_read(
-    path: &Path,
-    text: &[u8],
-    lines: bool,
-    error: &livebuf_json::Error,
-) -> Failure {
-    let failure = Failure::Trouble(format!("{}: not JSON: {error}", name(path)));
-    if livebuf::Doc::open(text).is_ok() {
-        return Failure::Trouble(format!("{}: is a LiveBuf document already", name(path)))
-            .with_hint("livebuf to-json prints it as JSON");
-    }
-    match error.kind() {
-        livebuf_json::ErrorKind::Syntax | livebuf_json::ErrorKind::UnexpectedEnd => {
-            // A whole value on the first line, and more text behind it: this is JSON lines.
-            let first = text.split(|&byte| byte == b'\n').next().unwrap_or(text);
-            let more = first.len() + 1 < text.len();
-            if !lines && more && livebuf_json::from_slice(first).is_ok() {
-                return failure.with_hint("if these are JSON lines, give --lines");
-            }
-            failure
-        }
-        livebuf_json::ErrorKind::NestingLimit => {
-            Failure::Trouble(format!("{}: {}", name(path), too_deep(error)))
-        }
-        livebuf_json::ErrorKind::InvalidUtf8 => failure,
-        _ => Failure::Trouble(format!("{}: {error}", name(path))),
-    }
-}
-
-/// How JSON that is nested too deeply is described: the limit is the caller's, or the format's.
-pub(crate) fn too_deep(error: &livebuf_json::Error) -> String {
-    let limit = error.core_error().map(|error| error.detail());
-    let what = match limit {
-        Some(limit) if limit >= MAX_NESTING.into() => {
-            format!("nested deeper than a document can be ({} levels)", grouped(limit))
-        }
-        _ => "nested too deeply".to_owned(),
-    };
-    match error.position() {
-        Some(position) => format!("{what}, at {position}"),
-        None => what,
-    }
 }
 
 /// The error of a failed printing.
 pub(crate) fn not_printed(path: &Path, error: &livebuf_json::Error) -> Failure {
     match (error.io_error(), error.core_error()) {
-        (Some(error), _) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-            // The validation found damage and stopped the printing.
-            Some(&damage) => Failure::document(path, damage),
-            None => Failure::output(error),
-        },
+        (Some(error), _) => not_written(path, error),
         (None, Some(error)) => Failure::document(path, error),
-        _ => Failure::Trouble(format!("{}: {error}", name(path))),
+        _ => Failure::trouble(format!("{}: {error}", name(path))),
+    }
+}
+
+/// The error of standard output while a document is printed.
+fn not_written(path: &Path, error: &io::Error) -> Failure {
+    match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        // The validation found damage and stopped the printing.
+        Some(&damage) => Failure::document(path, damage),
+        None => Failure::output(error),
     }
 }
 
@@ -220,7 +188,7 @@ pub(crate) fn to_json(args: &ToJson) -> Outcome {
     if let Some(path) = target {
         check_new_file(path, args.output.force)?;
     }
-    let source = Source::open(&args.file)?;
+    let source = Source::load(&args.file)?;
     let mut options = match args.no_validate {
         // The limit for documents that were not validated, in which values can alias.
         true if args.pretty => PrintOptions::pretty(),
@@ -235,20 +203,51 @@ pub(crate) fn to_json(args: &ToJson) -> Outcome {
                 true => source.doc(&args.file)?,
                 false => source.validated(&args.file)?,
             };
+            check_lines(args, doc)?;
             let mut file = NewFile::create(path, args.output.force)?;
             let what = format!("writing {}", path.display());
             progress::counting(&what, None, |done| {
                 let writer = Counted { writer: file.writer(), done };
-                livebuf_json::to_writer(writer, doc.root(), &options).map_err(|error| {
-                    match error.io_error() {
-                        Some(error) => Failure::io(path, error),
-                        None => not_converted(args, &error),
-                    }
-                })
+                print(args, doc, writer, &options, |error| Failure::io(path, error))
             })?;
-            file.write(b"\n")?;
             file.finish()
         }
+    }
+}
+
+/// Refuses to print lines of what is no array.
+fn check_lines(args: &ToJson, doc: Doc<'_>) -> Outcome {
+    let array = doc.root().as_array().map_err(|error| Failure::document(&args.file, error))?;
+    if args.lines && array.is_none() {
+        return Err(Failure::trouble(format!("{}: the root is no array", name(&args.file)))
+            .with_hint("--lines prints the elements of an array, one a line"));
+    }
+    Ok(())
+}
+
+/// Prints a document and a line feed, or each element on a line.
+fn print(
+    args: &ToJson,
+    doc: Doc<'_>,
+    mut writer: impl Write,
+    options: &PrintOptions,
+    not_written: impl Fn(&io::Error) -> Failure,
+) -> Outcome {
+    let mut line = |value: Value<'_>| {
+        livebuf_json::to_writer(&mut writer, value, options).map_err(|error| {
+            match error.io_error() {
+                Some(error) => not_written(error),
+                None => not_converted(args, &error),
+            }
+        })?;
+        writer.write_all(b"\n").map_err(|error| not_written(&error))
+    };
+    let damaged = |error| Failure::document(&args.file, error);
+    match doc.root().as_array().map_err(damaged)? {
+        Some(array) if args.lines => {
+            array.iter().try_for_each(|element| line(element.map_err(damaged)?))
+        }
+        _ => line(doc.root()),
     }
 }
 
@@ -290,6 +289,7 @@ fn print_at_once(args: &ToJson, source: Source, options: &PrintOptions) -> Outco
     // the validation is not waited for.
     let source: &'static Source = Box::leak(Box::new(source));
     let doc = source.doc(&args.file)?;
+    check_lines(args, doc)?;
     let validation = match args.no_validate {
         true => None,
         false => {
@@ -299,11 +299,10 @@ fn print_at_once(args: &ToJson, source: Source, options: &PrintOptions) -> Outco
         }
     };
     let mut text = AtOnce { out: Out::new(), kept: Vec::new(), begun: false, validation };
-    let printed = livebuf_json::to_writer(&mut text, doc.root(), options)
-        .map_err(|error| not_converted(args, &error))
+    let printed = print(args, doc, &mut text, options, |error| not_written(&args.file, error))
         .and_then(|()| text.finish(&args.file));
     match printed {
-        Err(failure) if text.begun => {
+        Err(failure) if text.begun && !was_closed(OUTPUT) => {
             Err(failure.with_hint("the JSON printed until then is cut short or wrong"))
         }
         printed => printed,
@@ -348,7 +347,6 @@ impl AtOnce {
             self.valid(true).map_err(damaged)?;
         }
         self.begin().map_err(|error| Failure::output(&error))?;
-        self.out.line("")?;
         self.out.flush()?;
         self.valid(true).map_err(damaged)
     }
@@ -460,7 +458,7 @@ fn told(args: &Compact, before: &[u8], after: &DocBuf) -> Outcome {
     if args.verbose {
         let (before, after) = (before.len() as u64, after.as_bytes().len() as u64);
         let (name, before, after) = (name(&args.file), counted(before, "byte"), grouped(after));
-        anstream::eprintln!("{name}: {before} before, {after} now");
+        tell(&format!("{}: {before} before, {after} now", shown(&name)));
     }
     Ok(())
 }

@@ -4,7 +4,8 @@ use crate::args::Diff;
 use crate::convert::print_options;
 use crate::failure::{Failure, Outcome};
 use crate::sink::{Out, colours};
-use crate::source::Loaded;
+use crate::source::Source;
+use crate::told::shown_pointer;
 use anstyle::{AnsiColor, Style};
 use livebuf::{Valid, Value};
 use livebuf_json::NonFinite;
@@ -15,8 +16,8 @@ pub(crate) fn diff(args: &Diff) -> Outcome {
     if args.one == Path::new("-") && args.two == Path::new("-") {
         return Err(Failure::trouble("standard input cannot be both documents"));
     }
-    let (one, two) = (Loaded::open(&args.one)?, Loaded::open(&args.two)?);
-    let (one, two) = (one.doc()?, two.doc()?);
+    let (one, two) = (Source::load(&args.one)?, Source::load(&args.two)?);
+    let (one, two) = (one.validated(&args.one)?, two.validated(&args.two)?);
     let options = DiffOptions::new().ordered(args.ordered);
     let failure = |error: PatchError| Failure::trouble(error.to_string());
     let mut out = Out::new();
@@ -51,8 +52,10 @@ struct Listing<'o> {
 
 impl Listing<'_> {
     fn change(&mut self, change: &Change<'_>) -> Outcome {
-        let pointer = if change.pointer.is_empty() { "(root)" } else { &change.pointer };
+        let pointer = shown_pointer(&change.pointer);
+        let pointer = if pointer.is_empty() { "(root)" } else { &*pointer };
         if let Some(from) = &change.from {
+            let from = shown_pointer(from);
             return self.line(AnsiColor::Cyan, &format!("> {from} -> {pointer}"));
         }
         if let Some(old) = change.old {

@@ -1,12 +1,12 @@
 //! Edits of a file, all or nothing, and of standard input, as a filter.
 
 use crate::args::{self, EditAll, Editing, Merge, Push, Remove, Set};
-use crate::convert::{not_read, too_deep};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::look::bad_pointer;
 use crate::progress;
 use crate::sink::{Out, refuse_terminal};
-use crate::source::{Loaded, Source, not_opened, patiently, read, tally};
+use crate::source::{Source, given, not_opened, not_read, patiently, read, tally, too_deep};
+use crate::told::{shown, tell};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::{Changes, FileEdit};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Observer, Recorder, Storage, VecStorage};
@@ -38,7 +38,8 @@ pub(crate) enum Edit {
     },
     /// A JSON patch, and the file that it comes from, if it does.
     Patch(Box<Patch>, Option<PathBuf>),
-    Merge(Given),
+    /// A merge patch, and the file that it comes from, or its text.
+    Merge(Source, PathBuf),
 }
 
 /// What is noted while a document in memory is edited. All of them are edited with it, since each
@@ -144,14 +145,13 @@ pub(crate) fn push(args: &Push) -> Outcome {
 }
 
 pub(crate) fn merge(args: &Merge) -> Outcome {
-    let edit = Edit::Merge(Given::read(&args.patch, false)?);
-    run(&args.file, &args.editing, &[edit], args.patch == "-")
+    let edit = Edit::Merge(given(&args.patch)?, args.patch.clone());
+    run(&args.file, &args.editing, &[edit], args.patch == Path::new("-"))
 }
 
 pub(crate) fn patch(args: &args::Patch) -> Outcome {
     let edits = args.patches.iter().map(|path| {
-        let loaded = Loaded::open(path)?;
-        let patch = Patch::from_value(loaded.doc()?)
+        let patch = Patch::from_value(given(path)?.doc(path)?)
             .map_err(|error| Failure::trouble(format!("{}: no JSON patch: {error}", name(path))))?;
         Ok(Edit::Patch(Box::new(patch), Some(path.clone())))
     });
@@ -269,9 +269,10 @@ fn run(path: &Path, editing: &Editing, edits: &[Edit], input_is_taken: bool) -> 
         return filter(editing, edits);
     }
     let mut file = patiently(|| FileEdit::open(path)).map_err(|error| not_opened(path, &error))?;
-    apply(path, editing, file.editor(), edits)?;
+    let counts = apply(path, editing, file.editor(), edits)?;
     let done = progress::during(&format!("writing {}", path.display()), || file.commit());
     let done = done.map_err(|error| Failure::io(path, &error))?;
+    counts.iter().for_each(|count| tell(&shown(count)));
     if editing.verbose {
         told(path, done.bytes, done.places, done.used);
     }
@@ -289,10 +290,11 @@ fn filter(editing: &Editing, edits: &[Edit]) -> Outcome {
     let storage = VecStorage::from_slice(bytes).map_err(failure)?;
     let noted = Noted::counting();
     let mut editor = Editor::open_unvalidated_with(storage, noted).map_err(failure)?;
-    apply(path, editing, &mut editor, edits)?;
+    let counts = apply(path, editing, &mut editor, edits)?;
     let mut out = Out::binary(hint)?;
     out.write(editor.as_bytes())?;
     out.finish()?;
+    counts.iter().for_each(|count| tell(&shown(count)));
     if editing.verbose {
         let (bytes, places) = editor.observer().count();
         told(path, bytes, places, editor.as_bytes().len() as u64);
@@ -303,29 +305,32 @@ fn filter(editing: &Editing, edits: &[Edit]) -> Outcome {
 pub(crate) fn told(path: &Path, bytes: u64, places: u64, used: u64) {
     let (name, bytes, used) = (name(path), counted(bytes, "byte"), grouped(used));
     let places = counted(places, "place");
-    anstream::eprintln!("{name}: wrote {bytes} of {used}, in {places}");
+    tell(&format!("{name}: wrote {bytes} of {used}, in {places}"));
 }
 
-/// Makes edits. Whoever calls this drops the document if one fails.
+/// Makes edits. Whoever calls this drops the document if one fails. Answers what there is to say
+/// once they are in the document.
 pub(crate) fn apply<S: Storage, O: Observer>(
     path: &Path,
     editing: &Editing,
     editor: &mut Editor<S, O>,
     edits: &[Edit],
-) -> Outcome {
+) -> Outcome<Vec<String>> {
     check(path, editing, editor)?;
+    let mut counts = Vec::new();
     for (number, edit) in edits.iter().enumerate() {
-        make(path, editor, edit).map_err(|failure| match (failure, edits.len()) {
-            (Failure::Trouble(message), 2..) => {
-                Failure::Trouble(format!("edit {}: {message}", number + 1))
+        let count = make(path, editor, edit).map_err(|failure| match (failure, edits.len()) {
+            (Failure::Trouble(message, hints), 2..) => {
+                Failure::Trouble(format!("edit {}: {message}", number + 1), hints)
             }
             (Failure::No(message), 2..) => {
                 Failure::trouble(format!("edit {}: {message}", number + 1))
             }
             (failure, _) => failure,
         })?;
+        counts.extend(count);
     }
-    Ok(())
+    Ok(counts)
 }
 
 /// Validates a document before it is edited, if that is wanted.
@@ -348,7 +353,13 @@ pub(crate) fn check<S: Storage, O: Observer>(
     .map_err(|error| Failure::document(path, error).with_hint("a damaged document is not edited"))
 }
 
-fn make<S: Storage, O: Observer>(path: &Path, editor: &mut Editor<S, O>, edit: &Edit) -> Outcome {
+/// Makes an edit. If it is one of all matches, answers how many there were.
+fn make<S: Storage, O: Observer>(
+    path: &Path,
+    editor: &mut Editor<S, O>,
+    edit: &Edit,
+) -> Outcome<Option<String>> {
+    let failure = |error| Failure::document(path, error);
     let done = match edit {
         Edit::Set { pointer, value, parents: false } => {
             editor.set_pointer(pointer, value.value()).map(drop)
@@ -378,27 +389,35 @@ fn make<S: Storage, O: Observer>(path: &Path, editor: &mut Editor<S, O>, edit: &
             Ok(None) => Err(livebuf::Error::new(ErrorKind::NotFound, 0)),
             Err(error) => Err(error),
         },
-        Edit::SetAll { query, value } => match livebuf_query::set_all(editor, query, value.value())
-        {
-            Ok(0) => return Err(nothing_found(path, query)),
-            done => return done.map(drop).map_err(|error| Failure::document(path, error)),
-        },
-        Edit::RemoveAll { query } => match livebuf_query::remove_all(editor, query) {
-            Ok(0) => return Err(nothing_found(path, query)),
-            done => return done.map(drop).map_err(|error| Failure::document(path, error)),
-        },
-        Edit::Patch(patch, file) => {
-            return patch.apply(editor).map_err(|error| not_patched(file.as_deref(), &error));
+        Edit::SetAll { query, value } => {
+            let count = livebuf_query::set_all(editor, query, value.value()).map_err(failure)?;
+            return all("set", path, query, count);
         }
-        Edit::Merge(value) => {
-            let patched = match value {
-                Given::Json(patch) => livebuf_patch::merge(editor, &**patch),
-                Given::Text(_) => Ok(()),
-            };
-            return patched.map_err(|error| Failure::trouble(format!("{}: {error}", name(path))));
+        Edit::RemoveAll { query } => {
+            let count = livebuf_query::remove_all(editor, query).map_err(failure)?;
+            return all("removed", path, query, count);
+        }
+        Edit::Patch(patch, file) => {
+            return patch
+                .apply(editor)
+                .map(|()| None)
+                .map_err(|error| not_patched(file.as_deref(), &error));
+        }
+        Edit::Merge(patch, file) => {
+            return livebuf_patch::merge(editor, patch.doc(file)?)
+                .map(|()| None)
+                .map_err(|error| Failure::trouble(format!("{}: {error}", name(path))));
         }
     };
-    done.map_err(|error| explain(path, editor, edit, error))
+    done.map(|()| None).map_err(|error| explain(path, editor, edit, error))
+}
+
+/// How many matches of a query were changed.
+fn all(done: &str, path: &Path, query: &Query, count: usize) -> Outcome<Option<String>> {
+    match count {
+        0 => Err(nothing_found(path, query)),
+        _ => Ok(Some(format!("{}: {done} {}", name(path), counted(count as u64, "value")))),
+    }
 }
 
 pub(crate) fn nothing_found(path: &Path, query: &Query) -> Failure {
@@ -464,7 +483,7 @@ fn explain<S: Storage, O: Observer>(
     }
     let kind = kind_at(editor, there).ok().flatten().unwrap_or(Kind::Null);
     let next = pointer[there.len()..].split('/').nth(1).unwrap_or("");
-    let trouble = |what: String| Failure::Trouble(format!("{}: {what}", name(path)));
+    let trouble = |what: String| Failure::trouble(format!("{}: {what}", name(path)));
     match error.kind() {
         ErrorKind::BadPointer => bad_pointer(pointer),
         ErrorKind::NotFound | ErrorKind::WrongType | ErrorKind::IndexOutOfRange => match kind {

@@ -1,5 +1,6 @@
 //! How a command fails: its exit status and its message.
 
+use crate::told::{shown, tell};
 use livebuf::ErrorKind;
 use std::fmt::Display;
 use std::io;
@@ -10,8 +11,8 @@ use std::path::Path;
 pub(crate) enum Failure {
     /// The answer is no (status 1), and why.
     No(String),
-    /// An error (status 2): what is wrong, where, and what to do.
-    Trouble(String),
+    /// An error (status 2): what is wrong and where, and hints what to do.
+    Trouble(String, Vec<String>),
     /// The reader of our output closed it.
     BrokenPipe,
 }
@@ -20,26 +21,43 @@ pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn trouble(message: impl Into<String>) -> Failure {
-        Failure::Trouble(message.into())
+        Failure::Trouble(message.into(), Vec::new())
+    }
+
+    /// Says on standard error what is wrong, and answers the exit status.
+    pub(crate) fn tell(&self) -> u8 {
+        let (message, hints, status) = match self {
+            Failure::No(message) => (message, &[][..], 1),
+            Failure::Trouble(message, hints) => (message, &hints[..], 2),
+            Failure::BrokenPipe => return 0,
+        };
+        if !message.is_empty() {
+            let style = anstyle::AnsiColor::Red.on_default() | anstyle::Effects::BOLD;
+            // Names of files and keys of documents can have any characters.
+            let lines = hints.iter().map(|hint| format!("\n  {}", shown(hint)));
+            let hints: String = lines.collect();
+            tell(&format!("{style}livebuf:{style:#} {}{hints}", shown(message)));
+        }
+        status
     }
 
     /// An error of the system about a file.
     pub(crate) fn io(path: &Path, error: &io::Error) -> Failure {
-        Failure::Trouble(format!("{}: {}", name(path), reason(error)))
+        Failure::trouble(format!("{}: {}", name(path), reason(error)))
     }
 
     /// An error while writing to standard output.
     pub(crate) fn output(error: &io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-            _ => Failure::Trouble(format!("standard output: {}", reason(error))),
+            _ => Failure::trouble(format!("standard output: {}", reason(error))),
         }
     }
 
     /// An error of the document itself.
     pub(crate) fn document(path: &Path, error: livebuf::Error) -> Failure {
         let name = name(path);
-        Failure::Trouble(match error.kind() {
+        Failure::trouble(match error.kind() {
             ErrorKind::Io => {
                 let system = io::Error::from_raw_os_error(error.detail() as i32);
                 format!("{name}: {}", reason(&system))
@@ -53,13 +71,16 @@ impl Failure {
     pub(crate) fn log(path: &Path, error: &livebuf_log::Error) -> Failure {
         match error.io_error() {
             Some(error) => Failure::io(path, error),
-            None => Failure::Trouble(format!("{}: {error}", name(path))),
+            None => Failure::trouble(format!("{}: {error}", name(path))),
         }
     }
 
     pub(crate) fn with_hint(self, hint: impl Display) -> Failure {
         match self {
-            Failure::Trouble(message) => Failure::Trouble(format!("{message}\n  {hint}")),
+            Failure::Trouble(message, mut hints) => {
+                hints.push(hint.to_string());
+                Failure::Trouble(message, hints)
+            }
             other => other,
         }
     }

@@ -5,7 +5,9 @@ use crate::convert::{non_finite, not_printed, print_options};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::Out;
-use livebuf_log::{Dropped, LogOptions, LogReader, Torn};
+use crate::source::told_torn;
+use crate::told::{shown, tell};
+use livebuf_log::{Dropped, LogOptions, LogReader};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -29,19 +31,7 @@ pub(crate) fn run(command: &Log) -> Outcome {
 /// Says that bytes at a log's end are no rows.
 fn told_dropped(path: &Path, dropped: Option<&Dropped>) {
     if let Some(dropped) = dropped {
-        anstream::eprintln!("livebuf: {}: {dropped}", name(path));
-    }
-}
-
-/// The same of a log that is only read.
-fn told_torn(path: &Path, torn: Option<Torn>) {
-    if let Some(torn) = torn {
-        anstream::eprintln!(
-            "livebuf: {}: passed over {} from offset {} on: a write that did not end",
-            name(path),
-            counted(torn.bytes, "byte"),
-            torn.offset
-        );
+        tell(&format!("livebuf: {}: {dropped}", shown(&name(path))));
     }
 }
 
@@ -155,15 +145,7 @@ fn cat(args: &LogCat) -> Outcome {
 fn info(args: &LogInfo) -> Outcome {
     let log = LogReader::open(&args.file).map_err(|error| Failure::log(&args.file, &error))?;
     if args.validate {
-        let what = format!("validating {}", name(&args.file));
-        progress::during(&what, || log.validate()).map_err(|error| {
-            match (error.kind(), Failure::log(&args.file, &error)) {
-                (livebuf_log::ErrorKind::Damaged, Failure::Trouble(message)) => {
-                    Failure::No(message)
-                }
-                (_, failure) => failure,
-            }
-        })?;
+        validated(&args.file, &log)?;
     }
     let all = log.stats().named();
     let mut out = Out::new();
@@ -177,6 +159,17 @@ fn info(args: &LogInfo) -> Outcome {
         out.line(&format!("{:<12} {:>15}", what.replace('_', " "), grouped(number)))?;
     }
     out.finish()
+}
+
+/// Validates a log. That it is damaged is an answer.
+pub(crate) fn validated(path: &Path, log: &LogReader) -> Outcome {
+    let what = format!("validating {}", name(path));
+    progress::during(&what, || log.validate()).map_err(|error| {
+        match (error.kind(), Failure::log(path, &error)) {
+            (livebuf_log::ErrorKind::Damaged, Failure::Trouble(message, _)) => Failure::No(message),
+            (_, failure) => failure,
+        }
+    })
 }
 
 fn compact(args: &LogFile) -> Outcome {

@@ -4,14 +4,16 @@ use crate::args::{Get, Keys, Stats, Validate};
 use crate::columns::{self, Columns};
 use crate::convert::{is_printable, not_printed, print_options};
 use crate::failure::{Failure, Outcome, counted, grouped, is_damage, name};
+use crate::log::validated;
 use crate::progress;
 use crate::sink::{Out, refuse_terminal};
-use crate::source::{Source, not_a_document};
+use crate::source::{Source, is_log, log, not_a_document, told_torn};
+use crate::told::shown;
 use comfy_table::{CellAlignment, Table};
 use livebuf::{Doc, ErrorKind, Kind, Object, Value};
 use std::io::{self, Write};
 use std::ops::Bound;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The value at a pointer; `None` where there is none.
 pub(crate) fn find<'d>(path: &Path, doc: Doc<'d>, pointer: &str) -> Outcome<Option<Value<'d>>> {
@@ -30,22 +32,21 @@ pub(crate) fn bad_pointer(pointer: &str) -> Failure {
     }
 }
 
-fn not_there(path: &Path, pointer: &str) -> Failure {
+pub(crate) fn not_there(path: &Path, pointer: &str) -> Failure {
     Failure::No(format!("{}: {pointer} is not there", name(path)))
 }
 
 pub(crate) fn get(args: &Get) -> Outcome {
-    let source = Source::open(&args.file)?;
+    let source = Source::load(&args.file)?;
     let doc = source.doc(&args.file)?;
     // All values are rendered before any is printed. So damage, bad pointers and values that
     // JSON cannot hold are found before.
     let mut missing = None;
     let mut rendered = Vec::new();
-    let mut room = KEPT;
-    let form = Form { file: &args.file, raw: args.raw, pretty: args.pretty };
+    let mut form = Form::new(&args.file, doc, args.raw, args.pretty);
     for pointer in &args.pointers {
         match find(&args.file, doc, pointer)? {
-            Some(value) => rendered.push(form.render(pointer, value, &mut room)?),
+            Some(value) => rendered.push(form.render(pointer, value)?),
             None => missing = missing.or(Some(pointer)),
         }
     }
@@ -61,7 +62,7 @@ pub(crate) fn get(args: &Get) -> Outcome {
 }
 
 /// Most bytes of JSON that are kept in memory before they are printed.
-pub(crate) const KEPT: u64 = 16 << 20;
+const KEPT: u64 = 16 << 20;
 
 /// A value that is certain to be printed without an error.
 pub(crate) enum Rendered<'d> {
@@ -74,21 +75,39 @@ pub(crate) enum Rendered<'d> {
 
 /// How values are printed.
 pub(crate) struct Form<'a> {
-    pub(crate) file: &'a Path,
+    file: &'a Path,
+    doc: Doc<'a>,
     /// Text without quotes, and bytes as they are.
-    pub(crate) raw: bool,
-    pub(crate) pretty: bool,
+    raw: bool,
+    pretty: bool,
+    /// How many bytes of memory are left for rendered values.
+    room: u64,
+    /// How many bytes were validated, or as good as that, each as often as it was.
+    validated: u64,
 }
 
-impl Form<'_> {
-    /// `room` is how many bytes of memory are left for rendered values.
-    pub(crate) fn render<'d>(
-        &self,
-        pointer: &str,
-        value: Value<'d>,
-        room: &mut u64,
-    ) -> Outcome<Rendered<'d>> {
-        let damaged = |error| Failure::document(self.file, error);
+impl<'a> Form<'a> {
+    pub(crate) fn new(file: &'a Path, doc: Doc<'a>, raw: bool, pretty: bool) -> Form<'a> {
+        Form { file, doc, raw, pretty, room: KEPT, validated: 0 }
+    }
+
+    /// Validates a value; or once the whole document, when values took as much work as that. A
+    /// validation begins with a map of the document's bytes, a 64th of its size.
+    fn validate(&mut self, value: Value<'_>) -> livebuf::Result<()> {
+        let whole = self.doc.as_bytes().len() as u64;
+        if self.validated < whole {
+            self.validated += whole / 64 + 1;
+            value.regions(|region| self.validated += region.length)?;
+            if self.validated >= whole {
+                return crate::source::validate(self.file, self.doc);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn render<'d>(&mut self, pointer: &str, value: Value<'d>) -> Outcome<Rendered<'d>> {
+        let file = self.file;
+        let damaged = |error| Failure::document(file, error);
         if self.raw {
             if let Some(text) = value.as_str().map_err(damaged)? {
                 return Ok(Rendered::Text(text));
@@ -99,18 +118,20 @@ impl Form<'_> {
             }
         }
         let failure = |error: &livebuf_json::Error| match error.kind() {
-            livebuf_json::ErrorKind::NotFinite => self.not_finite(pointer, value),
-            _ => not_printed(self.file, error),
+            livebuf_json::ErrorKind::NotFinite => not_finite(file, pointer, value),
+            _ => not_printed(file, error),
         };
         let options = print_options(self.pretty);
-        match livebuf_json::to_string_with(value, &options.clone().max_bytes(*room)) {
+        match livebuf_json::to_string_with(value, &options.clone().max_bytes(self.room)) {
             Ok(text) => {
-                *room -= text.len() as u64;
+                self.room -= text.len() as u64;
                 Ok(Rendered::Json(text))
             }
             Err(error) if error.kind() == livebuf_json::ErrorKind::OutputLimit => {
+                // The next ones will be kept no more than this one.
+                self.room = 0;
                 // In a damaged document values may alias, so that the text would have no end.
-                value.regions(|_| {}).map_err(damaged)?;
+                self.validate(value).map_err(damaged)?;
                 if !is_printable(value, false).map_err(damaged)? {
                     livebuf_json::to_writer(io::sink(), value, &options)
                         .map_err(|error| failure(&error))?;
@@ -133,29 +154,31 @@ impl Form<'_> {
             }
         }
     }
+}
 
-    fn not_finite(&self, pointer: &str, value: Value<'_>) -> Failure {
-        let place = if pointer.is_empty() { "the root" } else { pointer };
-        let holds = if value.kind() == Kind::Float { "is" } else { "holds" };
-        Failure::trouble(format!(
-            "{}: {place} {holds} an infinity or NaN, which JSON does not have",
-            name(self.file)
-        ))
-        .with_hint("livebuf to-json --non-finite null prints the document with null for it")
-    }
+fn not_finite(file: &Path, pointer: &str, value: Value<'_>) -> Failure {
+    let place = if pointer.is_empty() { "the root" } else { pointer };
+    let holds = if value.kind() == Kind::Float { "is" } else { "holds" };
+    Failure::trouble(format!(
+        "{}: {place} {holds} an infinity or NaN, which JSON does not have",
+        name(file)
+    ))
+    .with_hint("livebuf to-json --non-finite null prints the document with null for it")
 }
 
 pub(crate) fn keys(args: &Keys) -> Outcome {
-    let source = Source::open(&args.file)?;
+    let source = Source::load(&args.file)?;
     let doc = source.doc(&args.file)?;
     let Some(value) = find(&args.file, doc, &args.pointer)? else {
         return Err(not_there(&args.file, &args.pointer));
     };
     let damaged = |error| Failure::document(&args.file, error);
     let Some(object) = value.as_object().map_err(damaged)? else {
-        let what = match value.kind() {
-            Kind::Array => "an array",
-            _ => "no object",
+        let what = match value.len().map_err(damaged)? {
+            Some(length) if value.kind() == Kind::Array => {
+                format!("an array of {}", counted(length as u64, "element"))
+            }
+            _ => "no object".to_owned(),
         };
         let place = if args.pointer.is_empty() { "the root" } else { &args.pointer };
         return Err(Failure::trouble(format!("{}: {place} is {what}", name(&args.file)))
@@ -193,12 +216,54 @@ fn each_key<'d>(
 }
 
 pub(crate) fn validate(args: &Validate) -> Outcome {
-    let source = Source::open(&args.file)?;
-    let name = name(&args.file);
+    each_file(&args.files, |path| validate_one(path, args.quiet))
+}
+
+/// Does something with each of several files. What fails is told, and the rest goes on.
+pub(crate) fn each_file(files: &[PathBuf], mut with: impl FnMut(&Path) -> Outcome) -> Outcome {
+    if let [file] = files {
+        return with(file);
+    }
+    let mut worst = 0;
+    for file in files {
+        match with(file) {
+            Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
+            Err(failure) => worst = worst.max(failure.tell()),
+            Ok(()) => {}
+        }
+    }
+    // Told.
+    match worst {
+        0 => Ok(()),
+        1 => Err(Failure::No(String::new())),
+        _ => Err(Failure::trouble("")),
+    }
+}
+
+/// Validates a log, and says that it is one.
+fn validate_log(path: &Path, source: &Source, quiet: bool) -> Outcome {
+    let log = log(path, source)?;
+    validated(path, &log)?;
+    if !quiet {
+        let mut out = Out::new();
+        let (name, rows) = (name(path), counted(log.len(), "row"));
+        out.line(&format!("{}: valid, a log of {rows}", shown(&name)))?;
+        out.finish()?;
+    }
+    told_torn(path, log.torn());
+    Ok(())
+}
+
+fn validate_one(path: &Path, quiet: bool) -> Outcome {
+    let source = Source::open(path)?;
+    let name = name(path);
     let bytes = source.bytes();
+    if is_log(bytes) {
+        return validate_log(path, &source, quiet);
+    }
     let valid = || {
         let doc = Doc::open(bytes)?;
-        crate::source::validate(&args.file, doc)?;
+        crate::source::validate(path, doc)?;
         Ok(doc)
     };
     let doc = match valid() {
@@ -206,13 +271,14 @@ pub(crate) fn validate(args: &Validate) -> Outcome {
         // "Damaged" is an answer. Other errors mean that there is none.
         Err(error) if is_damage(error) || error.kind() == ErrorKind::NestingLimit => {
             let message = format!("{name}: damaged: {error}");
-            return Err(Failure::No(if args.quiet { String::new() } else { message }));
+            return Err(Failure::No(if quiet { String::new() } else { message }));
         }
-        Err(error) => return Err(not_a_document(&args.file, bytes, error)),
+        Err(error) => return Err(not_a_document(path, bytes, error)),
     };
-    if !args.quiet {
+    if !quiet {
         let mut out = Out::new();
-        out.line(&format!("{name}: valid, {}", counted(doc.as_bytes().len() as u64, "byte")))?;
+        let bytes = counted(doc.as_bytes().len() as u64, "byte");
+        out.line(&format!("{}: valid, {bytes}", shown(&name)))?;
         out.finish()?;
     }
     Ok(())
@@ -234,7 +300,7 @@ impl Write for Counter {
 }
 
 pub(crate) fn stats(args: &Stats) -> Outcome {
-    let source = Source::open(&args.file)?;
+    let source = Source::load(&args.file)?;
     let doc = source.doc(&args.file)?;
     let (stats, json) = progress::during(&format!("looking at {}", name(&args.file)), || {
         let stats = doc.stats().map_err(|error| Failure::document(&args.file, error))?;

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `args` | what the command line takes |
 //! | `failure` | errors and the exit status |
-//! | `source`, `sink`, `progress` | input, output, and progress on a terminal |
-//! | `convert`, `look`, `query`, `edit`, `diff`, `delta`, `inspect`, `log`, `parquet`, `demo` | the commands |
+//! | `source`, `sink`, `told`, `progress` | input, output, messages, and progress on a terminal |
+//! | `convert`, `look`, `query`, `edit`, `diff`, `delta`, `inspect`, `log`, `parquet`, `tree`, `demo` | the commands |
 
 mod args;
 mod columns;
@@ -24,6 +24,8 @@ mod progress;
 mod query;
 mod sink;
 mod source;
+mod told;
+mod tree;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -32,24 +34,30 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     survive_large_files();
-    match run(Cli::parse().command) {
-        Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
-        Err(Failure::No(message)) => {
-            if !message.is_empty() {
-                told(&message);
-            }
-            ExitCode::from(1)
-        }
-        Err(Failure::Trouble(message)) => {
-            told(&message);
-            ExitCode::from(2)
-        }
+    let done = match Cli::try_parse() {
+        Ok(cli) => run(cli.command),
+        Err(usage) => explain(&usage),
+    };
+    match done.map_or_else(|failure| failure.tell(), |()| 0) {
+        0 if told::is_untold() => ExitCode::from(2),
+        status => ExitCode::from(status),
     }
 }
 
-fn told(message: &str) {
-    let style = anstyle::AnsiColor::Red.on_default() | anstyle::Effects::BOLD;
-    anstream::eprintln!("{style}livebuf:{style:#} {message}");
+/// Prints help, or what is wrong with the command line.
+fn explain(usage: &clap::Error) -> Outcome {
+    let text = usage.render();
+    if usage.use_stderr() {
+        told::tell(text.ansi().to_string().trim_end());
+        // Told.
+        return Err(Failure::trouble(""));
+    }
+    let mut out = sink::Out::new();
+    match sink::colours() {
+        true => out.write(text.ansi().to_string().as_bytes())?,
+        false => out.write(text.to_string().as_bytes())?,
+    }
+    out.finish()
 }
 
 /// Where a file grows beyond its limit (`ulimit -f`), Unix sends a signal that ends the
@@ -79,6 +87,7 @@ fn run(command: Command) -> Outcome {
         Command::Keys(args) => look::keys(&args),
         Command::Validate(args) => look::validate(&args),
         Command::Stats(args) => look::stats(&args),
+        Command::Tree(args) => tree::tree(&args),
         Command::Inspect(args) => inspect::inspect(&args),
         Command::Set(args) => edit::set(&args),
         Command::Remove(args) => edit::remove(&args),
@@ -91,6 +100,7 @@ fn run(command: Command) -> Outcome {
         Command::Delta(args) => delta::run(&args),
         Command::Log(args) => log::run(&args),
         Command::Completions(args) => completions(args.shell),
+        Command::Man(args) => man(&args.command),
         Command::Demo(args) => demo::demo(&args),
     }
 }
@@ -109,5 +119,23 @@ fn completions(shell: clap_complete::Shell) -> Outcome {
     clap_complete::generate(shell, &mut Cli::command(), "livebuf", &mut script);
     let mut out = sink::Out::new();
     out.write(&script)?;
+    out.finish()
+}
+
+/// The page of a command, of the same text as its help.
+fn man(words: &[String]) -> Outcome {
+    let mut all = Cli::command();
+    all.build();
+    let mut command = &all;
+    for word in words {
+        command = command
+            .find_subcommand(word)
+            .ok_or_else(|| Failure::trouble(format!("there is no command {}", words.join(" "))))?;
+    }
+    let mut page = Vec::new();
+    let rendered = clap_mangen::Man::new(command.clone()).render(&mut page);
+    rendered.map_err(|error| Failure::trouble(format!("the page: {error}")))?;
+    let mut out = sink::Out::new();
+    out.write(&page)?;
     out.finish()
 }

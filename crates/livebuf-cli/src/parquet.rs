@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub(crate) fn to_parquet(args: &ToParquet) -> Outcome {
     check_output(&args.output)?;
-    let source = Source::open(&args.file)?;
+    let source = Source::load(&args.file)?;
     source.doc(&args.file)?;
     let mut options = WriteOptions::new()
         .variant(args.variant)
@@ -31,6 +31,9 @@ pub(crate) fn to_parquet(args: &ToParquet) -> Outcome {
         Source::Mapped(file) => livebuf_parquet::to_parquet(Arc::new(file), &mut bytes, &options),
         Source::Read(document) => {
             livebuf_parquet::to_parquet(Arc::new(document), &mut bytes, &options)
+        }
+        Source::Made(document) => {
+            livebuf_parquet::to_parquet(Arc::new(document.to_vec()), &mut bytes, &options)
         }
     })
     .map_err(|error| {

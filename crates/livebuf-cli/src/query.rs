@@ -1,42 +1,74 @@
-//! Queries: the values that they find, or where these are.
+//! Queries: the values that they find, or where these are, or rows of them.
 
-use crate::args::Query;
+use crate::args::Query as Arguments;
+use crate::convert::print_options;
 use crate::edit::{nothing_found, query as compiled};
-use crate::failure::{Failure, Outcome};
-use crate::look::{Form, KEPT};
+use crate::failure::{Failure, Outcome, name};
+use crate::look::Form;
 use crate::sink::Out;
 use crate::source::Source;
+use crate::told::{shown, shown_pointer};
+use livebuf::{Checked, Doc};
+use livebuf_query::{Match, Query};
+use std::path::Path;
 
-pub(crate) fn query(args: &Query) -> Outcome {
+pub(crate) fn query(args: &Arguments) -> Outcome {
     let query = compiled(&args.query)?;
-    let source = Source::open(&args.file)?;
-    let doc = source.doc(&args.file)?;
-    let form = Form { file: &args.file, raw: args.raw, pretty: args.pretty };
-    // All is found and rendered before any is printed, as `livebuf get` does.
-    let (mut rendered, mut room) = (Vec::new(), KEPT);
-    let mut places = Vec::new();
-    for found in query.find(doc) {
-        let found = found.map_err(|error| {
-            let failure = Failure::document(&args.file, error);
-            match error.kind() {
-                livebuf::ErrorKind::BudgetExceeded => {
-                    failure.with_hint("the query takes too many steps; ask for less at once")
-                }
-                _ => failure.with_hint("livebuf validate tells more"),
-            }
-        })?;
-        match (args.paths, args.pointers) {
-            (true, _) => places.push(found.location().to_string()),
-            (_, true) => places.push(found.location().to_pointer()),
-            _ => {
-                let pointer = found.location().to_pointer();
-                rendered.push(form.render(&pointer, found.value(), &mut room)?);
+    if let [path] = args.files.as_slice() {
+        return match one(args, &query, path)? {
+            true => Ok(()),
+            false => Err(nothing_found(path, &query)),
+        };
+    }
+    let (mut any, mut failed) = (false, false);
+    for path in &args.files {
+        match one(args, &query, path) {
+            Ok(found) => any |= found,
+            Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
+            Err(failure) => {
+                failure.tell();
+                failed = true;
             }
         }
     }
-    if places.is_empty() && rendered.is_empty() {
-        return Err(nothing_found(&args.file, &query));
+    match (failed, any) {
+        // Told.
+        (true, _) => Err(Failure::trouble("")),
+        (false, true) => Ok(()),
+        (false, false) => Err(Failure::No(format!("{query} finds nothing in these files"))),
     }
+}
+
+/// Whether a query finds anything in a document, which is printed.
+fn one(args: &Arguments, query: &Query, path: &Path) -> Outcome<bool> {
+    let source = Source::load(path)?;
+    if args.rows || args.csv {
+        return rows(args, query, path, source.validated(path)?);
+    }
+    let doc = source.doc(path)?;
+    let mut form = Form::new(path, doc, args.raw, args.pretty);
+    // All is found and rendered before any is printed, as `livebuf get` does.
+    let mut rendered = Vec::new();
+    let mut places = Vec::new();
+    let prefix = match args.files.len() {
+        1 => String::new(),
+        _ => format!("{}:", shown(&name(path))),
+    };
+    each(query, path, doc, |found| {
+        match (args.paths, args.pointers) {
+            (true, _) => places.push(format!("{prefix}{}", found.location())),
+            (_, true) => {
+                let pointer = found.location().to_pointer();
+                places.push(format!("{prefix}{}", shown_pointer(&pointer)));
+            }
+            _ => {
+                let pointer = found.location().to_pointer();
+                rendered.push(form.render(&pointer, found.value())?);
+            }
+        }
+        Ok(())
+    })?;
+    let any = !places.is_empty() || !rendered.is_empty();
     let mut out = Out::new();
     for place in places {
         out.line(&place)?;
@@ -44,5 +76,161 @@ pub(crate) fn query(args: &Query) -> Outcome {
     for value in rendered {
         form.print(&mut out, value)?;
     }
+    out.finish()?;
+    Ok(any)
+}
+
+/// Does something with each match.
+fn each<'q, 'd: 'q>(
+    query: &'q Query,
+    path: &Path,
+    doc: Doc<'d>,
+    mut with: impl FnMut(Match<'q, 'd, Checked>) -> Outcome,
+) -> Outcome {
+    for found in query.find(doc) {
+        with(found.map_err(|error| {
+            let failure = Failure::document(path, error);
+            match error.kind() {
+                livebuf::ErrorKind::BudgetExceeded => {
+                    failure.with_hint("the query takes too many steps; ask for less at once")
+                }
+                _ => failure.with_hint("livebuf validate tells more"),
+            }
+        })?)?;
+    }
+    Ok(())
+}
+
+/// A row: the matches in one object or array, by their keys or indexes.
+#[derive(Default)]
+struct Row {
+    parent: Option<String>,
+    cells: Vec<(String, String)>,
+}
+
+/// Finds rows in a validated document. Whether there are any.
+fn each_row(
+    query: &Query,
+    path: &Path,
+    doc: Doc<'_>,
+    mut with: impl FnMut(&[(String, String)]) -> Outcome,
+) -> Outcome<bool> {
+    let mut row = Row::default();
+    let options = print_options(false);
+    each(query, path, doc, |found| {
+        let pointer = found.location().to_pointer();
+        let (parent, token) = pointer.rsplit_once('/').unwrap_or(("", "value"));
+        if row.parent.as_deref() != Some(parent) {
+            if row.parent.is_some() {
+                with(&row.cells)?;
+            }
+            row = Row { parent: Some(parent.to_owned()), cells: Vec::new() };
+        }
+        let key = token.replace("~1", "/").replace("~0", "~");
+        if row.cells.iter().all(|(other, _)| *other != key) {
+            let text = livebuf_json::to_string_with(found.value(), &options).map_err(|error| {
+                let place = shown_pointer(&pointer);
+                Failure::trouble(format!("{}: {place}: {error}", name(path)))
+            })?;
+            row.cells.push((key, text));
+        }
+        Ok(())
+    })?;
+    if row.parent.is_some() {
+        with(&row.cells)?;
+    }
+    Ok(row.parent.is_some())
+}
+
+/// Prints the matches of each object or array as one row.
+fn rows(args: &Arguments, query: &Query, path: &Path, doc: Doc<'_>) -> Outcome<bool> {
+    let mut text = String::new();
+    if args.rows {
+        let any = each_row(query, path, doc, |row| {
+            let members = row.iter().map(|(key, value)| format!("{}:{value}", quoted(key)));
+            text.push_str(&format!("{{{}}}\n", members.collect::<Vec<_>>().join(",")));
+            Ok(())
+        })?;
+        print(&text)?;
+        return Ok(any);
+    }
+    let mut columns: Vec<String> = Vec::new();
+    each_row(query, path, doc, |row| {
+        let mut at = 0;
+        for (key, _) in row {
+            at = match position(&columns, at, key) {
+                Some(place) => place + 1,
+                None => {
+                    columns.insert(at, key.clone());
+                    at + 1
+                }
+            };
+        }
+        Ok(())
+    })?;
+    line(&mut text, columns.iter().map(|column| field(column)));
+    let any = each_row(query, path, doc, |row| {
+        let mut cells = vec![String::new(); columns.len()];
+        let mut at = 0;
+        for (key, value) in row {
+            if let Some(place) = position(&columns, at, key) {
+                cells[place] = cell(value);
+                at = place + 1;
+            }
+        }
+        line(&mut text, cells);
+        Ok(())
+    })?;
+    if any {
+        print(&text)?;
+    }
+    Ok(any)
+}
+
+/// Where a column is: most often the next one.
+fn position(columns: &[String], next: usize, key: &str) -> Option<usize> {
+    match columns.get(next) {
+        Some(column) if column == key => Some(next),
+        _ => columns.iter().position(|column| column == key),
+    }
+}
+
+/// Text in JSON's quotes.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A line of comma-separated values (RFC 4180). A line of one empty field would be blank.
+fn line(text: &mut String, fields: impl IntoIterator<Item = String>) {
+    let fields: Vec<String> = fields.into_iter().collect();
+    match fields.as_slice() {
+        [field] if field.is_empty() => text.push_str("\"\""),
+        fields => text.push_str(&fields.join(",")),
+    }
+    text.push('\n');
+}
+
+/// A value of CSV: text as it is, nothing for null, other values as JSON.
+fn cell(json: &str) -> String {
+    match json {
+        "null" => String::new(),
+        json if json.starts_with('"') => {
+            field(&serde_json::from_str::<String>(json).unwrap_or_default())
+        }
+        json => field(json),
+    }
+}
+
+/// A field of CSV, in quotes where it needs them.
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text.to_owned()
+}
+
+fn print(text: &str) -> Outcome {
+    let mut out = Out::new();
+    out.write(text.as_bytes())?;
     out.finish()
 }

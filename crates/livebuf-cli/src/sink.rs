@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::source::patiently;
+use crate::told::{OUTPUT, was_closed};
 use livebuf::mapped::{self, FileEdit};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
@@ -10,11 +11,40 @@ use std::sync::{Mutex, Once, PoisonError};
 use tempfile::NamedTempFile;
 
 /// Standard output, buffered. Call [`Out::finish`] at the end.
-pub(crate) struct Out(BufWriter<StdoutLock<'static>>);
+pub(crate) struct Out(BufWriter<Standard>);
+
+/// Standard output, or nothing where it is closed.
+struct Standard(StdoutLock<'static>);
+
+impl Write for Standard {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if was_closed(OUTPUT) {
+            return Err(io::Error::other("it is closed"));
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Bytes for [`Out`], which is flushed at its end alone.
+struct Piece<'o>(&'o mut BufWriter<Standard>);
+
+impl Write for Piece<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 impl Out {
     pub(crate) fn new() -> Out {
-        Out(BufWriter::with_capacity(64 << 10, io::stdout().lock()))
+        Out(BufWriter::with_capacity(64 << 10, Standard(io::stdout().lock())))
     }
 
     /// For binary output. It is refused on a terminal.
@@ -32,8 +62,8 @@ impl Out {
         self.write(b"\n")
     }
 
-    pub(crate) fn writer(&mut self) -> &mut impl Write {
-        &mut self.0
+    pub(crate) fn writer(&mut self) -> impl Write {
+        Piece(&mut self.0)
     }
 
     pub(crate) fn flush(&mut self) -> Outcome {

@@ -1,15 +1,20 @@
 //! Where commands read from: documents (mapped, so that a look-up touches few
 //! pages) and JSON text, from files or standard input.
 
-use crate::failure::{Failure, Outcome, name};
+use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
+use crate::told::{shown, tell};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::MappedFile;
-use livebuf::{Checked, Doc, DocBuf, ErrorKind, Limits, Region, RegionKind};
+use livebuf::{
+    Checked, Doc, DocBuf, EncodeOptions, Encoder, ErrorKind, Limits, Region, RegionKind,
+};
 use livebuf_json::ReadOptions;
+use livebuf_log::{LogReader, Torn};
 use std::fs;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub(crate) enum Source {
     Mapped(MappedFile),
     Read(Vec<u8>),
+    /// It was made of JSON, or of a log.
+    Made(Box<DocBuf>),
 }
 
 impl Source {
@@ -39,10 +46,28 @@ impl Source {
         }
     }
 
+    /// Opens what a command reads: a document. Of JSON, and of a log's rows, one is made in
+    /// memory.
+    pub(crate) fn load(path: &Path) -> Outcome<Source> {
+        let source = Source::open(path)?;
+        let bytes = source.bytes();
+        let made = match Doc::open(bytes) {
+            Err(error) if error.kind() == ErrorKind::NotADocument && is_log(bytes) => {
+                rows(path, &source)?
+            }
+            Err(error) if error.kind() == ErrorKind::NotADocument && looks_like_json(bytes) => {
+                converted(path, bytes)?
+            }
+            _ => return Ok(source),
+        };
+        Ok(Source::Made(Box::new(made)))
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Source::Mapped(file) => file.as_bytes(),
             Source::Read(bytes) => bytes,
+            Source::Made(doc) => doc.as_bytes(),
         }
     }
 
@@ -54,48 +79,106 @@ impl Source {
     /// The document, validated: damage is found before a byte is printed.
     pub(crate) fn validated(&self, path: &Path) -> Outcome<Doc<'_, Checked>> {
         let doc = self.doc(path)?;
-        validate(path, doc).map_err(|error| Failure::document(path, error))?;
+        if !matches!(self, Source::Made(_)) {
+            validate(path, doc).map_err(|error| Failure::document(path, error))?;
+        }
         Ok(doc)
     }
 }
 
-/// A document, or JSON text that was made one.
-pub(crate) enum Loaded {
-    Document(Source, PathBuf),
-    Json(Box<DocBuf>),
+/// JSON text, or what is in a file: a document, JSON or a log. It is validated.
+pub(crate) fn given(argument: &Path) -> Outcome<Source> {
+    let text = argument.to_str().filter(|text| {
+        text.trim_start().starts_with(['{', '[']) || !(*text == "-" || argument.exists())
+    });
+    let Some(text) = text else {
+        let source = Source::load(argument)?;
+        source.validated(argument)?;
+        return Ok(source);
+    };
+    let made =
+        livebuf_json::from_slice_with(text.as_bytes(), &ReadOptions::new().limits(deepest()));
+    made.map(|doc| Source::Made(Box::new(doc))).map_err(|error| {
+        if error.kind() == livebuf_json::ErrorKind::NestingLimit {
+            return Failure::trouble(format!("the value is {}", too_deep(&error)));
+        }
+        Failure::trouble(format!("{text:?} is not JSON: {error}"))
+            .with_hint("there is no file of this name either")
+    })
 }
 
-impl Loaded {
-    /// Opens and validates a document, or reads JSON text.
-    pub(crate) fn open(path: &Path) -> Outcome<Loaded> {
-        let source = Source::open(path)?;
-        match Doc::open(source.bytes()) {
-            // Bytes that begin no document may be JSON.
-            Err(error) if error.kind() == ErrorKind::NotADocument => {
-                let options = ReadOptions::new().limits(deepest());
-                livebuf_json::from_slice_with(source.bytes(), &options)
-                    .map(|doc| Loaded::Json(Box::new(doc)))
-                    .map_err(|error| {
-                        Failure::trouble(format!(
-                            "{}: no document, and not JSON: {error}",
-                            name(path)
-                        ))
-                    })
-            }
-            _ => {
-                source.validated(path)?;
-                Ok(Loaded::Document(source, path.to_path_buf()))
-            }
-        }
-    }
+/// Whether bytes begin as a log does.
+pub(crate) fn is_log(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xABLBL")
+}
 
-    /// The document.
-    pub(crate) fn doc(&self) -> Outcome<Doc<'_, Checked>> {
-        match self {
-            Loaded::Document(source, path) => source.doc(path),
-            Loaded::Json(doc) => Ok(doc.doc()),
+/// The log in a file, or in bytes that were read.
+pub(crate) fn log(path: &Path, source: &Source) -> Outcome<LogReader> {
+    let log = match source {
+        Source::Read(bytes) => {
+            let io = |error| Failure::io(path, &error);
+            let mut file = tempfile::tempfile().map_err(io)?;
+            file.write_all(bytes).map_err(io)?;
+            LogReader::elsewhere(file, path)
         }
+        _ => LogReader::open(path),
+    };
+    log.map_err(|error| Failure::log(path, &error))
+}
+
+/// Says that bytes at the end of a log that is only read are no rows.
+pub(crate) fn told_torn(path: &Path, torn: Option<Torn>) {
+    if let Some(torn) = torn {
+        tell(&format!(
+            "livebuf: {}: passed over {} from offset {} on: a write that did not end",
+            shown(&name(path)),
+            counted(torn.bytes, "byte"),
+            torn.offset
+        ));
     }
+}
+
+/// An array of a log's rows.
+fn rows(path: &Path, source: &Source) -> Outcome<DocBuf> {
+    let log = log(path, source)?;
+    let mut options = EncodeOptions::default();
+    options.limits.nesting = MAX_NESTING;
+    let mut encoder = Encoder::with_options(options);
+    let failure = |error| Failure::document(path, error);
+    progress::during(&format!("reading {}", name(path)), || {
+        encoder.begin_array().map_err(failure)?;
+        for row in log.rows(..) {
+            let row = row.map_err(|error| Failure::log(path, &error))?;
+            if let Some(value) = row.value() {
+                encoder.value(&value).map_err(failure)?;
+            }
+        }
+        encoder.end_array().map_err(failure)?;
+        told_torn(path, log.torn());
+        encoder.finish().map_err(failure)
+    })
+}
+
+/// JSON as a document; JSON lines as an array of them, if the file's name says so.
+fn converted(path: &Path, text: &[u8]) -> Outcome<DocBuf> {
+    let total = Some(text.len() as u64);
+    let is_lines = path.extension().is_some_and(|kind| kind == "ndjson" || kind == "jsonl");
+    progress::counting(&format!("converting {}", name(path)), total, |done| {
+        let options = ReadOptions::new().limits(deepest()).progress(Arc::clone(done));
+        match is_lines {
+            true => livebuf_json::from_lines(text, &options),
+            false => livebuf_json::from_slice_with(text, &options),
+        }
+    })
+    .map_err(|error| not_read(path, text, is_lines, &error))
+}
+
+/// Whether text may be JSON, by its first character.
+fn looks_like_json(text: &[u8]) -> bool {
+    matches!(
+        text.trim_ascii_start().first(),
+        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
+    )
 }
 
 /// Limits that allow the deepest nesting.
@@ -140,26 +223,93 @@ pub(crate) fn patiently<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resul
     }
 }
 
+/// What bytes are that are no JSON, and how to make JSON of them.
+fn known(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    Some(match bytes {
+        [0x1F, 0x8B, ..] => ("compressed by gzip", "gzip -dc FILE | livebuf from-json -"),
+        [0x28, 0xB5, 0x2F, 0xFD, ..] => {
+            ("compressed by Zstandard", "zstd -dc FILE | livebuf from-json -")
+        }
+        [b'P', b'A', b'R', b'1', ..] => ("a Parquet file", "livebuf from-parquet reads it"),
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, b' '..=b'~', ..] | [b' '..=b'~', 0, ..] => {
+            ("in UTF-16 or UTF-32", "iconv -f UTF-16 -t UTF-8 FILE | livebuf from-json -")
+        }
+        _ if is_log(bytes) => ("a LiveBuf log", "livebuf log cat prints its rows"),
+        _ => return None,
+    })
+}
+
+/// The error for text that is no JSON: where, and what the user may have meant.
+pub(crate) fn not_read(
+    path: &Path,
+    text: &[u8],
+    lines: bool,
+    error: &livebuf_json::Error,
+) -> Failure {
+    let failure = Failure::trouble(format!("{}: not JSON: {error}", name(path)));
+    if let Some((what, hint)) = known(text) {
+        return Failure::trouble(format!("{}: not JSON: it is {what}", name(path))).with_hint(hint);
+    }
+    if livebuf::Doc::open(text).is_ok() {
+        return Failure::trouble(format!("{}: is a LiveBuf document already", name(path)))
+            .with_hint("livebuf to-json prints it as JSON");
+    }
+    match error.kind() {
+        livebuf_json::ErrorKind::Syntax | livebuf_json::ErrorKind::UnexpectedEnd => {
+            // A whole value on the first line, and more text behind it: this is JSON lines.
+            let first = text.split(|&byte| byte == b'\n').next().unwrap_or(text);
+            let more = first.len() + 1 < text.len();
+            if !lines && more && livebuf_json::from_slice(first).is_ok() {
+                return failure.with_hint("if these are JSON lines, give --lines");
+            }
+            failure
+        }
+        livebuf_json::ErrorKind::NestingLimit => {
+            Failure::trouble(format!("{}: {}", name(path), too_deep(error)))
+        }
+        livebuf_json::ErrorKind::InvalidUtf8 => failure,
+        _ => Failure::trouble(format!("{}: {error}", name(path))),
+    }
+}
+
+/// How JSON that is nested too deeply is described: the limit is the caller's, or the format's.
+pub(crate) fn too_deep(error: &livebuf_json::Error) -> String {
+    let limit = error.core_error().map(|error| error.detail());
+    let what = match limit {
+        Some(limit) if limit >= MAX_NESTING.into() => {
+            format!("nested deeper than a document can be ({} levels)", grouped(limit))
+        }
+        _ => "nested too deeply".to_owned(),
+    };
+    match error.position() {
+        Some(position) => format!("{what}, at {position}"),
+        None => what,
+    }
+}
+
 /// Why bytes are no document, and what to do.
 pub(crate) fn not_a_document(path: &Path, bytes: &[u8], error: livebuf::Error) -> Failure {
     if error.kind() != ErrorKind::NotADocument {
         return Failure::document(path, error);
     }
-    let failure = |what: &str| Failure::Trouble(format!("{}: {what}", name(path)));
-    let text = bytes.trim_ascii_start();
+    let failure = |what: &str| Failure::trouble(format!("{}: {what}", name(path)));
     if bytes.is_empty() {
         return failure("not a LiveBuf document: it is empty");
     }
-    match text.first() {
-        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
-            let (input, output) = (path.display(), path.with_extension("lbuf"));
-            failure("not a LiveBuf document; it looks like JSON").with_hint(format!(
-                "run livebuf from-json {input} -o {} to make a document of it",
-                if path == Path::new("-") { Path::new("OUT") } else { &output }.display()
-            ))
-        }
-        _ => failure("not a LiveBuf document"),
+    if is_log(bytes) {
+        return failure("a log, not a document").with_hint(
+            "livebuf log reads and compacts logs; get, query, keys, stats, validate, diff, to-json \
+             and to-parquet take a log, too, as an array of its rows",
+        );
     }
+    if looks_like_json(bytes) {
+        let (input, output) = (path.display(), path.with_extension("lbuf"));
+        return failure("not a LiveBuf document; it looks like JSON").with_hint(format!(
+            "run livebuf from-json {input} -o {} to make a document of it",
+            if path == Path::new("-") { Path::new("OUT") } else { &output }.display()
+        ));
+    }
+    failure("not a LiveBuf document")
 }
 
 /// Why a file could not be opened for an edit.

@@ -52,8 +52,8 @@ pub fn set_all<'v, S: Storage, O: Observer>(
 /// A match that lies within another one is gone with it, and does not count.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] where the root is among them. As an item of [`Query::find`], and as
-/// [`Editor::remove_pointer`]. The document is as before then.
+/// [`ErrorKind::Unsupported`] where the root is among them, since a document always has a value. As
+/// an item of [`Query::find`], and as [`Editor::remove_pointer`]. The document is as before then.
 ///
 /// ```
 /// use livebuf::json;
@@ -69,9 +69,6 @@ pub fn remove_all<S: Storage, O: Observer>(
     query: &Query,
 ) -> Result<usize> {
     let places = outermost(editor, query)?;
-    if places.iter().any(String::is_empty) {
-        return Err(Error::new(ErrorKind::Unsupported, 0));
-    }
     editor.transaction(|editor| {
         for place in &places {
             if !editor.remove_pointer(place)? {

@@ -109,7 +109,8 @@ kinds! {
     BadSequence = 31, "the calls came in an impossible order";
     /// The operating system refused memory or a file operation; `detail` is its error number.
     Io = 32, "the operating system refused";
-    /// Values differ in a way the requested operation cannot express.
+    /// Values differ in a way the requested operation cannot express. `detail` is 1 where the
+    /// root would be removed: a document always has a value.
     Unsupported = 33, "the operation does not support this value";
     /// The scratch memory given is too small: `detail` bytes are needed.
     ScratchTooSmall = 34, "the scratch memory is too small";
@@ -252,6 +253,9 @@ impl fmt::Display for Error {
             }
             ErrorKind::NotFound if self.detail != 0 => {
                 write!(f, ": the pointer's first {} bytes lead nowhere", self.detail)
+            }
+            ErrorKind::Unsupported if self.detail == 1 => {
+                f.write_str(": a document always has a value; replace it by null")
             }
             ErrorKind::IndexOutOfRange => write!(f, ": the length is {}", self.detail),
             ErrorKind::ScratchTooSmall => write!(f, ": {} bytes are needed", self.detail),

@@ -7,12 +7,11 @@ mod pick;
 mod time;
 
 use crate::args::Demo;
-use crate::convert::not_read;
 use crate::edit::Noted;
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{NewFile, Out, check_new_file, colours};
-use crate::source::read;
+use crate::source::{not_read, read};
 use anstyle::{AnsiColor, Style};
 use livebuf::mapped::FileEdit;
 use livebuf::{Doc, DocBuf, Editor, Kind, New, Observer, Storage, Valid, Value, VecStorage};

@@ -3,9 +3,11 @@
 #![cfg(unix)]
 
 mod changes;
+mod inputs;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod readme;
+mod streams;
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
@@ -423,14 +425,10 @@ fn json_where_a_document_is_due_is_told_what_to_do() {
     place.file("other", "neither this nor that");
     place.file("empty", "");
     for command in [
-        "to-json FILE",
-        "get FILE /a",
         "set FILE /a 1",
         "remove FILE /a",
         "push FILE /a 1",
-        "keys FILE /a",
         "validate FILE",
-        "stats FILE",
         "inspect FILE",
         "compact FILE",
     ] {
@@ -441,7 +439,11 @@ fn json_where_a_document_is_due_is_told_what_to_do() {
         says(place.run(&command.replace("FILE", "empty")), 2, &["empty: not a LiveBuf document"]);
         assert_eq!(fs::read_to_string(place.path("in.json")).unwrap(), USERS);
     }
-    let piped = place.command(&["get", "-", "/a"]).write_stdin(USERS).assert();
+    for command in ["to-json FILE", "get FILE /a", "keys FILE /a", "stats FILE", "query FILE $"] {
+        says(place.run(&command.replace("FILE", "other")), 2, &["other: not"]);
+        says(place.run(&command.replace("FILE", "empty")), 2, &["empty: not a LiveBuf document"]);
+    }
+    let piped = place.command(&["compact", "-"]).write_stdin(USERS).assert();
     says(piped, 2, &["standard input: not a LiveBuf document", "run livebuf from-json - -o OUT"]);
 }
 

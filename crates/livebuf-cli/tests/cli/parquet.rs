@@ -61,9 +61,12 @@ fn wrong_input() {
     let place = Place::new();
     place.document("a.lbuf", USERS);
     place.file("a.json", USERS);
+    place.file("bad.json", "{]");
+    place.file("bad", "?");
     for (line, says) in [
         ("to-parquet a.lbuf --table /nothing -o x", r#"nothing at "/nothing""#),
-        ("to-parquet a.json -o x", "not a LiveBuf document"),
+        ("to-parquet bad.json -o x", "bad.json: not JSON"),
+        ("to-parquet bad -o x", "bad: not a LiveBuf document"),
         ("to-parquet missing.lbuf -o x", "no such file"),
         ("from-parquet a.json -o x", "a.json: "),
         ("from-parquet a.lbuf -o x", "a.lbuf: "),
@@ -74,5 +77,18 @@ fn wrong_input() {
     ] {
         place.run(line).code(2).stderr(predicate::str::contains(says));
     }
-    assert_eq!(place.names(), ["a.json", "a.lbuf"]);
+    assert_eq!(place.names(), ["a.json", "a.lbuf", "bad", "bad.json"]);
+}
+
+#[test]
+fn json_and_logs_are_taken_too() {
+    let place = Place::new();
+    place.file("a.json", r#"[{"a":1},{"a":2}]"#);
+    let mut append = place.command(&["log", "append", "a.lblog"]);
+    append.write_stdin("{\"a\":1}\n{\"a\":2}\n").assert().success();
+    for file in ["a.json", "a.lblog"] {
+        place.run(&format!("to-parquet {file} -f -o a.parquet")).success();
+        place.run("from-parquet a.parquet -f -o b.lbuf").success();
+        assert_eq!(place.yes("to-json b.lbuf").trim(), r#"[{"a":1},{"a":2}]"#);
+    }
 }

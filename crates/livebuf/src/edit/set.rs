@@ -92,10 +92,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Takes the value at a JSON pointer out; false where there is none.
-    /// The root becomes null.
     ///
     /// # Errors
-    /// [`ErrorKind::BadPointer`], or what is damaged.
+    /// [`ErrorKind::Unsupported`] for the root, since a document always has a value: set it to
+    /// null instead. [`ErrorKind::BadPointer`], or what is damaged.
     ///
     /// ```
     /// let mut doc = livebuf::json!({"laps": [88.4, 87.9]});
@@ -106,8 +106,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// ```
     pub fn remove_pointer(&mut self, pointer: &str) -> Result<bool> {
         let Some((parent, last)) = pointer::split_last(pointer)? else {
-            self.set_root(())?;
-            return Ok(true);
+            return Err(Error::with_detail(ErrorKind::Unsupported, 0, 1));
         };
         let Some(node) = self.find(parent)? else { return Ok(false) };
         match self.container(node)? {

@@ -1,0 +1,277 @@
+//! What commands take beside one document: JSON, logs, several files, text in place of a file.
+//! And forms in which they print it.
+
+use super::{Place, USERS, says};
+use std::fs;
+use std::time::{Duration, Instant};
+
+fn log(place: &Place) {
+    let mut command = place.command(&["log", "append", "l.lblog"]);
+    command.write_stdin("{\"a\":1}\n{\"a\":2,\"b\":\"x\"}\n[3]\n").assert().success();
+}
+
+#[test]
+fn json_is_read_where_a_document_is() {
+    let place = Place::new();
+    place.file("in.json", USERS);
+    place.document("x.lbuf", USERS);
+    place.file("rows.ndjson", "{\"a\":1}\n{\"a\":2}\n");
+    for command in [
+        "to-json FILE",
+        "get FILE /users/0/name /n",
+        "keys FILE",
+        "query FILE $..age",
+        "stats FILE",
+        "tree FILE",
+    ] {
+        let of_json = place.yes(&command.replace("FILE", "in.json"));
+        assert_eq!(of_json, place.yes(&command.replace("FILE", "x.lbuf")), "{command}");
+    }
+    assert_eq!(place.yes("query rows.ndjson $[*].a"), "1\n2\n");
+    place.command(&["get", "-", "/n"]).write_stdin(USERS).assert().success().stdout("5\n");
+    place.file("bad.json", "{\"a\":1,}");
+    says(place.run("get bad.json /a"), 2, &["bad.json: not JSON", "column 8"]);
+    place.file("lines.json", "{\"a\":1}\n{\"a\":2}\n");
+    says(place.run("get lines.json /a"), 2, &["JSON lines", "--lines"]);
+}
+
+#[test]
+fn a_log_is_read_where_a_document_is() {
+    let place = Place::new();
+    log(&place);
+    assert_eq!(place.yes("to-json l.lblog"), "[{\"a\":1},{\"a\":2,\"b\":\"x\"},[3]]\n");
+    assert_eq!(place.yes("query l.lblog $[*].a"), "1\n2\n");
+    assert_eq!(place.yes("get l.lblog /1/b /2"), "\"x\"\n[3]\n");
+    assert_eq!(place.yes("validate l.lblog"), "l.lblog: valid, a log of 3 rows\n");
+    assert_eq!(place.yes("keys l.lblog /0"), "\"a\"\n");
+    assert!(
+        place.yes("stats l.lblog").contains("3 arrays")
+            || place.yes("stats l.lblog").contains("2 arrays")
+    );
+    place.file("same.json", "[{\"a\":1},{\"a\":2,\"b\":\"x\"},[3]]");
+    place.yes("diff l.lblog same.json");
+    let bytes = fs::read(place.path("l.lblog")).unwrap();
+    let piped = place.command(&["get", "-", "/2"]).write_stdin(bytes.clone()).assert();
+    piped.success().stdout("[3]\n");
+    for command in
+        ["set l.lblog /0 1", "inspect l.lblog", "compact l.lblog", "edit l.lblog remove\u{a0}/0"]
+    {
+        says(place.run(command), 2, &["l.lblog: a log, not a document", "livebuf log"]);
+        assert_eq!(fs::read(place.path("l.lblog")).unwrap(), bytes, "{command}");
+    }
+    says(place.run("from-json l.lblog"), 2, &["a LiveBuf log", "livebuf log cat"]);
+    // A damaged one is a no to validate.
+    let mut damaged = bytes;
+    damaged[100] ^= 1;
+    place.file("bad.lblog", damaged);
+    says(place.run("validate bad.lblog"), 1, &["bad.lblog", "damaged"]);
+    says(place.run("get bad.lblog /0"), 2, &["bad.lblog", "damaged"]);
+}
+
+#[test]
+fn what_is_no_json_at_all_is_named() {
+    let place = Place::new();
+    let cases: [(&[u8], &str); 5] = [
+        (b"\x1f\x8b\x08\0", "gzip"),
+        (b"\x28\xb5\x2f\xfd\0", "Zstandard"),
+        (b"PAR1\x15\x04", "from-parquet"),
+        (b"\xff\xfe{\0}\0", "UTF-16"),
+        (b"{\0}\0", "UTF-16"),
+    ];
+    for (bytes, word) in cases {
+        place.file("in", bytes);
+        says(place.run("from-json in -o out"), 2, &["in: not JSON", word]);
+    }
+}
+
+#[test]
+fn several_files_are_validated_and_queried() {
+    let place = Place::new();
+    place.document("a.lbuf", r#"{"n": 1}"#);
+    place.document("b.lbuf", r#"{"m": 2}"#);
+    place.document("c.lbuf", r#"{"n": 3}"#);
+    let mut bytes = fs::read(place.path("c.lbuf")).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 0xFF;
+    place.file("damaged.lbuf", bytes);
+    assert_eq!(place.yes("query a.lbuf b.lbuf c.lbuf $.n"), "1\n3\n");
+    assert_eq!(place.yes("query --pointers a.lbuf c.lbuf $.n"), "a.lbuf:/n\nc.lbuf:/n\n");
+    says(place.run("query a.lbuf b.lbuf $.none"), 1, &["finds nothing in these files"]);
+    let some = place.run("query a.lbuf none.lbuf c.lbuf $.n").code(2);
+    assert_eq!(some.get_output().stdout, b"1\n3\n");
+    assert_eq!(place.yes("validate a.lbuf b.lbuf").lines().count(), 2);
+    let some = place.run("validate a.lbuf damaged.lbuf c.lbuf").code(1);
+    assert_eq!(String::from_utf8_lossy(&some.get_output().stdout).lines().count(), 2);
+    place.run("validate damaged.lbuf none.lbuf").code(2);
+}
+
+#[test]
+fn patches_are_files_or_text() {
+    let place = Place::new();
+    place.document("a.lbuf", r#"{"n": 1}"#);
+    place.file("merge.json", r#"{"n": 2, "m": 1}"#);
+    place.document("merge.lbuf", r#"{"n": 3}"#);
+    place.file("patch.json", r#"[{"op": "remove", "path": "/m"}]"#);
+    for (arguments, text) in [
+        (&["merge", "a.lbuf", "merge.json"][..], r#"{"n":2,"m":1}"#),
+        (&["merge", "a.lbuf", "merge.lbuf"], r#"{"n":3,"m":1}"#),
+        (&["merge", "a.lbuf", r#"{"n":4}"#], r#"{"n":4,"m":1}"#),
+        (&["patch", "a.lbuf", "patch.json"], r#"{"n":4}"#),
+        (
+            &["patch", "a.lbuf", r#"[{"op": "add", "path": "/m", "value": 7}]"#, "patch.json"],
+            r#"{"n":4}"#,
+        ),
+        (&["merge", "a.lbuf", "-5"], "-5"),
+    ] {
+        place.command(arguments).assert().success();
+        assert_eq!(place.yes("to-json a.lbuf"), format!("{text}\n"), "{arguments:?}");
+    }
+    says(place.run("merge a.lbuf none.json"), 2, &["\"none.json\" is not JSON", "no file"]);
+    says(place.run("patch a.lbuf none.json"), 2, &["\"none.json\" is not JSON", "no file"]);
+}
+
+#[test]
+fn the_root_is_not_removed() {
+    let place = Place::new();
+    place.document("x.lbuf", USERS);
+    let commands: [&[&str]; 4] = [
+        &["remove", "x.lbuf", ""],
+        &["remove", "--all", "x.lbuf", "$"],
+        &["edit", "x.lbuf", "remove \"\""],
+        &["patch", "x.lbuf", r#"[{"op": "remove", "path": ""}]"#],
+    ];
+    for arguments in commands {
+        let assert = place.command(arguments).assert();
+        says(assert, 2, &["a document always has a value", "replace it by null"]);
+        assert_eq!(place.yes("to-json x.lbuf"), format!("{USERS}\n"));
+    }
+    place.command(&["set", "x.lbuf", "", "null"]).assert().success();
+}
+
+#[test]
+fn edits_of_all_matches_say_how_many() {
+    let place = Place::new();
+    place.document("x.lbuf", "[1,2,3,4]");
+    let set = place.run("set --all x.lbuf $[0,1] 9").success().stdout("");
+    assert_eq!(String::from_utf8_lossy(&set.get_output().stderr), "x.lbuf: set 2 values\n");
+    let removed = place.run("remove --all x.lbuf $[3]").success().stdout("");
+    assert_eq!(String::from_utf8_lossy(&removed.get_output().stderr), "x.lbuf: removed 1 value\n");
+    assert_eq!(place.yes("to-json x.lbuf"), "[9,9,3]\n");
+}
+
+#[test]
+fn keys_of_an_array_tell_its_length() {
+    let place = Place::new();
+    place.document("x.lbuf", USERS);
+    says(place.run("keys x.lbuf /users"), 2, &["/users is an array of 2 elements"]);
+    says(place.run("keys x.lbuf /users/1/tags"), 2, &["an array of 2 elements"]);
+    says(place.run("keys x.lbuf /n"), 2, &["/n is no object"]);
+}
+
+#[test]
+fn lines_are_printed_of_an_array() {
+    let place = Place::new();
+    place.document("x.lbuf", r#"[{"a":1},{"a":2},"x",[]]"#);
+    let lines = "{\"a\":1}\n{\"a\":2}\n\"x\"\n[]\n";
+    assert_eq!(place.yes("to-json --lines x.lbuf"), lines);
+    place.yes("to-json --lines x.lbuf -o out.ndjson");
+    assert_eq!(fs::read_to_string(place.path("out.ndjson")).unwrap(), lines);
+    assert_eq!(place.yes("to-json --lines out.ndjson"), lines);
+    place.document("no.lbuf", USERS);
+    says(place.run("to-json --lines no.lbuf"), 2, &["no.lbuf: the root is no array", "--lines"]);
+    place.document("empty.lbuf", "[]");
+    assert_eq!(place.yes("to-json --lines empty.lbuf"), "");
+}
+
+#[test]
+fn a_query_prints_rows() {
+    let place = Place::new();
+    place.document(
+        "x.lbuf",
+        r#"[{"id":1,"type":"a, \"b\"","n":null},{"type":"c\nd"},{"id":[1,2],"n":2.5},{"o":1}]"#,
+    );
+    let query = r#"$[*]["id","type","n"]"#;
+    let run = |option: &str| {
+        let assert = place.command(&["query", option, "x.lbuf", query]).assert().success();
+        String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+    };
+    assert_eq!(
+        run("--rows"),
+        "{\"id\":1,\"type\":\"a, \\\"b\\\"\",\"n\":null}\n{\"type\":\"c\\nd\"}\n{\"id\":[1,2],\"n\":2.5}\n"
+    );
+    assert_eq!(run("--csv"), "id,type,n\n1,\"a, \"\"b\"\"\",\n,\"c\nd\",\n\"[1,2]\",,2.5\n");
+    // A column that is met late stands where the query has it.
+    place.document("late.lbuf", r#"[{"b":1},{"a":2,"b":3},{"a":4}]"#);
+    let late = place.command(&["query", "--csv", "late.lbuf", r#"$[*]["a","b"]"#]).assert();
+    late.success().stdout("a,b\n,1\n2,3\n4,\n");
+    assert_eq!(place.yes("query --csv late.lbuf $[*].a"), "a\n2\n4\n");
+    says(place.run("query --csv late.lbuf $[*].c"), 1, &["finds nothing"]);
+}
+
+/// Beyond 16 MiB each row was validated with all of its table.
+#[test]
+fn a_query_is_linear_beyond_what_it_keeps() {
+    let place = Place::new();
+    let rows = (0..700_000).map(|id| format!(r#"{{"id":{id},"text":"the text number {id}"}}"#));
+    place.document("x.lbuf", &format!("[{}]", rows.collect::<Vec<_>>().join(",")));
+    let timed = |command: &str| {
+        let start = Instant::now();
+        (place.yes(command), start.elapsed())
+    };
+    let (lines, printing) = timed("to-json --lines x.lbuf");
+    let (found, querying) = timed("query x.lbuf $[*]");
+    assert!(lines == found && found.len() > 30_000_000, "{} bytes", found.len());
+    // It was 30 times as long.
+    let most = 6 * printing + Duration::from_secs(1);
+    assert!(querying < most, "{querying:?}, and printing took {printing:?}");
+}
+
+#[test]
+fn a_tree_shows_keys_kinds_and_counts() {
+    let place = Place::new();
+    place.document("x.lbuf", USERS);
+    assert_eq!(
+        place.yes("tree x.lbuf"),
+        "1 object
+  users: 1 array of 2 elements
+    []: 2 objects
+      name: 2 text
+      age: 1 integer, not in all
+      tags: 1 array of 2 elements, not in all
+        []: 2 text
+  n: 1 integer
+"
+    );
+    assert_eq!(place.yes("tree x.lbuf /users/1/tags"), "1 array of 2 elements\n  []: 2 text\n");
+    says(place.run("tree x.lbuf /none"), 1, &["/none is not there"]);
+    let members: Vec<_> =
+        (0..100).map(|key| format!(r#""k{key}":{{"a":{key},"b{key}":[1]}}"#)).collect();
+    place.document("map.lbuf", &format!("{{{}}}", members.join(",")));
+    let map = place.yes("tree map.lbuf");
+    assert!(
+        map.starts_with("1 object\n  *: 100 objects\n    *: 100 integers, 100 arrays of"),
+        "{map}"
+    );
+    let members: Vec<_> = (0..50).map(|key| format!(r#""k{key}":{{"a":{{"b":1}}}}"#)).collect();
+    place.document("wide.lbuf", &format!("{{\"o\":{{{0}}},\"p\":{{{0}}}}}", members.join(",")));
+    let wide = place.yes("tree wide.lbuf");
+    assert_eq!(wide.lines().count(), 61, "{wide}");
+    assert!(wide.contains("more lines: give a pointer"), "{wide}");
+    let members: Vec<_> = (0..30).map(|key| format!(r#""k{key}":1"#)).collect();
+    place.document("keys.lbuf", &format!("{{{}}}", members.join(",")));
+    assert!(place.yes("tree keys.lbuf").ends_with("  ... 10 more keys\n"));
+}
+
+#[test]
+fn manual_pages_say_what_help_says() {
+    let place = Place::new();
+    let page = place.yes("man");
+    assert!(page.contains(".TH livebuf 1") && page.contains("Exit status"), "{page}");
+    let page = place.yes("man log append");
+    assert!(
+        page.contains("livebuf-log-append") || page.contains("livebuf\\-log\\-append"),
+        "{page}"
+    );
+    assert!(page.contains("Makes the log if there is none"), "{page}");
+    says(place.run("man nonsense"), 2, &["no command nonsense"]);
+}
