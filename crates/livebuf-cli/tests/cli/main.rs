@@ -1465,7 +1465,19 @@ fn an_interrupted_edit_is_finished_or_never_was() {
         assert_eq!(place.yes("get x.lbuf /n"), "6\n");
         place.yes("keys x.lbuf /users/0");
         place.yes("validate x.lbuf");
+        // Also those who may not write the file, nor its directory.
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        use std::os::unix::process::CommandExt;
+        fs::set_permissions(place.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        let mut command = std::process::Command::new(BINARY);
+        command.current_dir(place.0.path()).args(["get", "x.lbuf", "/n"]);
+        if fs::metadata(&path).unwrap().uid() == 0 {
+            command.uid(1000).gid(1000);
+        }
+        assert_eq!(command.output().unwrap().stdout, b"6\n");
         assert_eq!(fs::read(&path).unwrap(), bytes);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         // The next edit finishes it.
         place.yes("set x.lbuf /n 6");
         assert_eq!(fs::read(&path).unwrap(), new);
