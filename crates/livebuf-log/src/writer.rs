@@ -164,8 +164,7 @@ impl LogOptions {
     /// [`ErrorKind::Locked`], and what the system reports.
     pub fn replace(self, path: impl AsRef<Path>) -> Result<Log> {
         let path = path.as_ref();
-        let replacing =
-            |error| Error::io(format!("{} cannot be replaced", path.display()), error);
+        let replacing = |error| Error::io(format!("{} cannot be replaced", path.display()), error);
         let path = behind_links(path).map_err(replacing)?;
         if !path.exists() {
             return self.create(path);

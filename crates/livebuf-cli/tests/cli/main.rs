@@ -1403,14 +1403,34 @@ fn commands_that_read_write_nothing() {
     let log = fs::read(place.path("x.lblog")).unwrap();
     let text = b"Dear diary, this is a long and dear text that is no document.\n".to_vec();
     let reads = [
-        "to-json any", "get any /n", "query any $.n", "diff any other.lbuf", "diff other.lbuf any",
-        "keys any", "validate any", "stats any", "inspect any", "compact any -o out -f",
-        "delta show any", "from-json any -o out -f", "log cat any", "log info any",
-        "log append out.lblog any", "patch other.lbuf any", "merge other.lbuf any",
+        "to-json any",
+        "get any /n",
+        "query any $.n",
+        "diff any other.lbuf",
+        "diff other.lbuf any",
+        "keys any",
+        "validate any",
+        "stats any",
+        "inspect any",
+        "compact any -o out -f",
+        "delta show any",
+        "from-json any -o out -f",
+        "log cat any",
+        "log info any",
+        "log append out.lblog any",
+        "patch other.lbuf any",
+        "merge other.lbuf any",
     ];
     let edits = [
-        "set any /n 1", "remove any /n", "push any /users 1", "edit any out", "patch any out",
-        "merge any out", "delta begin any", "compact any", "log append any rows.ndjson",
+        "set any /n 1",
+        "remove any /n",
+        "push any /users 1",
+        "edit any out",
+        "patch any out",
+        "merge any out",
+        "delta begin any",
+        "compact any",
+        "log append any rows.ndjson",
     ];
     let cuts_all = journal(0, &[]);
     let writes = journal(40, &[(0, b"OVERWRITTEN")]);

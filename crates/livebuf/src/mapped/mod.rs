@@ -39,8 +39,8 @@ use crate::error::Result;
 use crate::store::storage::Storage;
 use crate::view::{Checked, Doc};
 use file::{
-    Access, allocate, invalid, lock, map, map_shared, must_be_of, must_have_name, open_with, refused, rename_durably,
-    round_up_to_page,
+    Access, allocate, invalid, lock, map, map_shared, must_be_of, must_have_name, open_with,
+    refused, rename_durably, round_up_to_page,
 };
 use memmap2::{Mmap, MmapMut};
 use std::fs::{self, File, OpenOptions};

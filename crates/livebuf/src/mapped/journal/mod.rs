@@ -32,8 +32,8 @@ use crate::format::layout::{HEADER_SIZE, HEADER_USED, MAGIC as DOCUMENT};
 #[cfg(target_os = "linux")]
 use crate::mapped::file::forget_pages;
 use crate::mapped::file::{
-    Access, allocate, invalid, map_private, must_be_of, must_have_name, open_with, refused, rename_durably,
-    round_up_to_page,
+    Access, allocate, invalid, map_private, must_be_of, must_have_name, open_with, refused,
+    rename_durably, round_up_to_page,
 };
 use crate::mapped::medium::Medium;
 use crate::store::space::Observer;
