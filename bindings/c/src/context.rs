@@ -560,8 +560,7 @@ pub unsafe extern "C" fn livebuf_map_file(
 ///
 /// Memory: `doc` came from the context API. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with
 /// the system's number (2 for a file that was removed or renamed, or whose name is another
-/// file's: livebuf_save_file saves the document elsewhere).
-/// Threads: a read.
+/// file's: livebuf_save_file saves the document elsewhere). Threads: a read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_flush(doc: *mut livebuf_doc) -> livebuf_status {
     // SAFETY: the caller's word.
@@ -587,7 +586,8 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
 /// allows it, its owner and group stay.
 ///
 /// Memory: `path` ends with NUL. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with the
-/// system's number (11 for a file that is open to be edited), LIVEBUF_NOT_OPEN. Threads: a read, but for `doc->error`.
+/// system's number (11 for a file that is open to be edited), LIVEBUF_NOT_OPEN. Threads: a
+/// read, but for `doc->error`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_save_file(
     doc: *mut livebuf_doc,
