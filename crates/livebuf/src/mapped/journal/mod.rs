@@ -28,7 +28,7 @@
 
 use crate::edit::Editor;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::layout::{HEADER_SIZE, HEADER_USED, MAGIC as DOCUMENT};
+use crate::format::layout::{HEADER_SIZE, HEADER_USED, MAGIC as DOCUMENT, VERSION};
 #[cfg(target_os = "linux")]
 use crate::mapped::file::forget_pages;
 use crate::mapped::file::{
@@ -601,9 +601,9 @@ impl<'b> Iterator for ChangesIn<'b> {
 
 /// The complete journal at a document's end, and where it begins.
 ///
-/// The file's own magic comes first: a journal never changes it, so whoever wrote one behind it
-/// wrote it for a document. The rest of the header may be half of what the journal says. So it is
-/// looked at as it will be.
+/// The file's own magic and version come first: a journal never changes them, so whoever wrote
+/// one behind them wrote it for a document that this library knows. The rest of the header may be
+/// half of what the journal says. So it is looked at as it will be.
 fn journal_in(medium: &mut impl Medium) -> io::Result<Option<(u64, Journal)>> {
     let end = medium.length()?;
     let Some(footer) = end.checked_sub(FOOTER as u64) else { return Ok(None) };
@@ -611,7 +611,7 @@ fn journal_in(medium: &mut impl Medium) -> io::Result<Option<(u64, Journal)>> {
     let place = claimed(&footer).and_then(|length| end.checked_sub(length));
     let Some(place) = place.filter(|&place| place >= HEADER_SIZE.into()) else { return Ok(None) };
     let mut header = medium.read(0, HEADER_SIZE.into())?;
-    if !header.starts_with(&DOCUMENT) {
+    if !header.strip_prefix(&DOCUMENT).is_some_and(|rest| rest.first() == Some(&VERSION)) {
         return Ok(None);
     }
     let Some(journal) = Journal::parse(medium.read(place, end - place)?, place) else {
