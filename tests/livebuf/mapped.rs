@@ -390,37 +390,269 @@ fn a_file_is_replaced_beside_its_readers_and_not_beside_its_editors() {
     assert_eq!(place.names(), ["laps.lbuf"], "nothing is left beside it");
 }
 
-/// Readers that open a file at once after a crash all want to finish the edit, and were
-/// told that the file is locked.
+fn word(number: usize) -> [u8; 4] {
+    (number as u32).to_le_bytes()
+}
+
+/// A journal, as `docs/FORMAT.md` describes it.
+fn journal(used: usize, ranges: &[(usize, &[u8])]) -> Vec<u8> {
+    let parts = ranges.iter().map(|(at, new)| [&word(*at)[..], &word(new.len()), new].concat());
+    let mut journal = parts.collect::<Vec<_>>().concat();
+    journal.extend((journal.len() as u64 + 32).to_le_bytes());
+    journal.extend([word(used), word(ranges.len()), word(0)].concat());
+    let crc = crc32fast::hash(&journal);
+    journal.extend(crc.to_le_bytes());
+    journal.extend(b"\xABLBJ\x02\0\0\0");
+    journal
+}
+
+/// Gives a file a time that is long ago, so that any write to it is seen.
+fn aged(path: &Path) -> std::time::SystemTime {
+    let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+    then
+}
+
+/// Readers that open a file at once after a crash all wanted to finish the edit, and were told
+/// that the file is locked. Then they waited for each other. Now they write nothing: each
+/// makes the changes in its own memory.
 #[test]
-fn readers_wait_for_each_other_to_finish_an_edit() {
+fn readers_see_an_interrupted_edit_and_leave_it_to_editors() {
     let place = Place::new("at-once");
     let old = laps(10);
     let mut new = laps(10);
     new.set_pointer("/laps/3", 77).unwrap();
     let at = (0..).find(|&at| old.as_bytes()[at] != new.as_bytes()[at]).unwrap();
-    let word = |number: usize| (number as u32).to_le_bytes();
-    let mut journal = [&word(at)[..], &word(1), &new.as_bytes()[at..=at]].concat();
-    journal.extend((journal.len() as u64 + 32).to_le_bytes());
-    journal.extend([word(new.as_bytes().len()), word(1), word(0)].concat());
-    let crc = !journal.iter().fold(u32::MAX, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ (0xEDB8_8320 * (crc & 1)))
-    });
-    journal.extend(crc.to_le_bytes());
-    journal.extend(b"\xABLBJ\x02\0\0\0");
-    let file = [old.as_bytes(), &journal].concat();
+    let journal = journal(new.as_bytes().len(), &[(at, &new.as_bytes()[at..=at])]);
+    let bytes = [old.as_bytes(), &[7; 5000], &journal].concat();
+    let path = place.file("laps.lbuf", &bytes);
+    let then = aged(&path);
     for _ in 0..30 {
-        let path = place.file("laps.lbuf", &file);
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     let file = MappedFile::open(&path).unwrap();
+                    assert!(file.as_bytes() == new.as_bytes(), "cut to what is used");
                     assert_eq!(file.doc().unwrap().as_bytes(), new.as_bytes());
                 });
             }
         });
-        assert_eq!(fs::read(&path).unwrap(), new.as_bytes());
     }
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), then);
+    // Nobody who reads needs the right to write. (Root has it always.)
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(MappedFile::open(&path).unwrap().as_bytes(), new.as_bytes());
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    // Who edits finishes it.
+    drop(FileEdit::open(&path).unwrap());
+    assert_eq!(fs::read(&path).unwrap(), new.as_bytes());
+}
+
+/// Looking at any file that ended like a journal finished "its edit", whatever the file was:
+/// it was cut to nothing, or written into. Now reading writes nothing; and a journal counts if
+/// the file is a document, and is one after the changes.
+#[test]
+fn reading_writes_nothing_and_only_documents_have_journals() {
+    let place = Place::new("tails");
+    let doc = laps(10).to_vec();
+    let text = b"Dear diary, this is a long and dear text that is no document.\n";
+    let bases = [
+        ("empty", vec![]),
+        ("short", b"text".to_vec()),
+        ("text", text.repeat(3)),
+        ("zeros", vec![0; 200]),
+        ("log", [b"\xABLBL", &text.repeat(3)[..]].concat()),
+        ("magic", doc[..4].to_vec()),
+        ("header", doc[..32].to_vec()),
+        ("newer", [&doc[..4], &[9], &doc[5..]].concat()),
+        ("document", doc.clone()),
+        ("with room", [&doc[..], &[0; 4000]].concat()),
+    ];
+    let used = doc.len();
+    let with_used = |used: usize| [&doc[..20], &word(used), &doc[24..32]].concat();
+    let (none, some) = (with_used(0), with_used(used - 8));
+    let mut wrong = journal(used, &[(used - 8, &[0; 8])]);
+    wrong[9] ^= 1;
+    let mut claims = journal(used, &[]);
+    claims[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+    let crc = crc32fast::hash(&claims[..20]);
+    claims[20..24].copy_from_slice(&crc.to_le_bytes());
+    let tails = [
+        ("nothing used", journal(0, &[])),
+        ("less than a header used", journal(24, &[])),
+        ("a header used", journal(32, &[])),
+        ("written into", journal(40, &[(0, b"OVERWRITTEN")])),
+        ("less than the header says", journal(used - 8, &[])),
+        ("more than the header says", journal(used + 8, &[])),
+        ("everything", journal(u32::MAX as usize, &[])),
+        ("beyond the end", journal(used, &[(used, b"x")])),
+        ("far beyond the end", journal(used, &[(u32::MAX as usize, b"x")])),
+        ("descending", journal(used, &[(40, b"x"), (32, b"x")])),
+        ("no magic", journal(used, &[(0, b"\xABLBX")])),
+        ("another version", journal(used, &[(4, b"\x09")])),
+        ("no room for a header", journal(0, &[(0, &none)])),
+        ("a root of no kind", journal(used, &[(16, b"\xFF")])),
+        ("a wrong checksum", wrong),
+        ("any length", claims),
+        ("cut", journal(used, &[])[1..].to_vec()),
+        ("magic only", b"\xABLBJ\x02\0\0\0".to_vec()),
+    ];
+    // These lead to a document where the file is one.
+    let right = [
+        ("nothing to do", journal(used, &[])),
+        ("shorter", journal(used - 8, &[(0, &some)])),
+        ("a value", journal(used, &[(used - 8, &[1, 0, 0, 0, 0, 0, 0, 0])])),
+    ];
+    let cases = tails.iter().map(|tail| (tail, false)).chain(right.iter().map(|tail| (tail, true)));
+    for ((tail, end), is_right) in cases {
+        for (base, begin) in &bases {
+            let what = format!("{base}, then {tail}");
+            let bytes = [&begin[..], end].concat();
+            let path = place.file("any", &bytes);
+            let then = aged(&path);
+            let as_it_was = |what: &str| {
+                assert_eq!(fs::read(&path).unwrap(), bytes, "{what}");
+                assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), then, "{what}");
+            };
+            let is_document = matches!(*base, "document" | "with room");
+            let file = MappedFile::open(&path).unwrap();
+            if is_document {
+                let shorter = if *tail == "shorter" { used - 8 } else { used };
+                assert_eq!(file.doc().unwrap().as_bytes().len(), shorter, "{what}");
+                assert_eq!(file.as_bytes() == bytes, !is_right, "{what}");
+            } else {
+                assert_eq!(file.as_bytes(), bytes, "{what}");
+            }
+            drop(file);
+            as_it_was(&what);
+            // Whoever edits finds a document, or an error and writes nothing.
+            let edit = FileEdit::open(&path);
+            assert_eq!(edit.is_ok(), livebuf::Doc::open(&bytes).is_ok(), "{what}");
+            drop(edit);
+            if !(is_document && is_right) {
+                as_it_was(&what);
+            }
+            fs::write(&path, &bytes).unwrap();
+            let then = aged(&path);
+            if MappedStorage::open(&path).is_err() {
+                assert_eq!(fs::read(&path).unwrap(), bytes, "{what}");
+                assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), then, "{what}");
+            }
+        }
+    }
+}
+
+/// Another file was renamed over the open one, or it was removed. Commits reported success, and
+/// the edits were lost.
+#[test]
+fn edits_of_a_file_whose_name_is_gone_are_not_committed() {
+    let place = Place::new("no-name");
+    for gone in ["removed", "replaced", "renamed"] {
+        let path = place.file("laps.lbuf", laps(10).as_bytes());
+        let other = place.file("other.lbuf", laps(3).as_bytes());
+        let mut edit = FileEdit::open(&path).unwrap();
+        edit.editor().set_pointer("/laps/3", 77).unwrap();
+        match gone {
+            "removed" => fs::remove_file(&path).unwrap(),
+            "replaced" => fs::rename(&other, &path).unwrap(),
+            _ => fs::rename(&path, place.0.join("moved.lbuf")).unwrap(),
+        }
+        let error = edit.commit().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound, "{gone}: {error}");
+        assert!(error.to_string().contains("save the document under another name"), "{error}");
+        // The edits are there, and can be saved, or committed once the name is back.
+        assert!(edit.editor().storage().changed().0 > 0, "{gone}");
+        assert_eq!(edit.editor().doc().pointer("/laps/3").unwrap().unwrap(), 77);
+        let saved = place.0.join("saved.lbuf");
+        mapped::write(&saved, edit.editor().as_bytes()).unwrap();
+        if gone == "renamed" {
+            fs::rename(place.0.join("moved.lbuf"), &path).unwrap();
+            edit.commit().unwrap();
+        } else {
+            assert!(edit.commit().is_err());
+        }
+        drop(edit);
+        if gone == "replaced" {
+            assert_eq!(fs::read(&path).unwrap(), laps(3).as_bytes());
+        }
+        let file = MappedFile::open(if gone == "renamed" { &path } else { &saved }).unwrap();
+        assert_eq!(file.doc().unwrap().pointer("/laps/3").unwrap().unwrap(), 77, "{gone}");
+    }
+    // What is edited in the file's own memory has no other place either.
+    let path = place.file("shared.lbuf", laps(10).as_bytes());
+    let storage = MappedStorage::open(&path).unwrap();
+    storage.flush().unwrap();
+    fs::remove_file(&path).unwrap();
+    assert_eq!(storage.flush().unwrap_err().kind(), io::ErrorKind::NotFound);
+    let used = storage.bytes().len() as u64;
+    assert_eq!(storage.finish(used).unwrap_err().kind(), io::ErrorKind::NotFound);
+}
+
+/// A link to a file that is not there yet was replaced by a file: symbolic links stay.
+#[test]
+fn a_link_to_nothing_is_followed() {
+    use std::os::unix::fs::symlink;
+    let place = Place::new("dangling");
+    fs::create_dir(place.0.join("real")).unwrap();
+    symlink("real/second", place.0.join("first")).unwrap();
+    symlink("laps.lbuf", place.0.join("real/second")).unwrap();
+    mapped::write(place.0.join("first"), laps(2).as_bytes()).unwrap();
+    assert!(fs::symlink_metadata(place.0.join("first")).unwrap().is_symlink());
+    assert!(fs::symlink_metadata(place.0.join("real/second")).unwrap().is_symlink());
+    assert_eq!(fs::read(place.0.join("real/laps.lbuf")).unwrap(), laps(2).as_bytes());
+    symlink("round", place.0.join("round")).unwrap();
+    assert!(mapped::write(place.0.join("round"), laps(2).as_bytes()).is_err());
+    symlink("no/where", place.0.join("lost")).unwrap();
+    let error = mapped::write(place.0.join("lost"), laps(2).as_bytes()).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    assert_eq!(place.names(), ["first", "lost", "real", "round"]);
+}
+
+/// A file that root replaced was root's from then on: at mode 640 its owner was locked out.
+#[test]
+fn a_file_in_anothers_place_has_its_owner_and_rights() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let place = Place::new("owner");
+    let path = place.file("laps.lbuf", laps(3).as_bytes());
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o4640)).unwrap();
+    if chown(&path, Some(1234), Some(4321)).is_err() {
+        return println!("skipped: only root may give files away");
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o4640)).unwrap();
+    mapped::write(&path, laps(4).as_bytes()).unwrap();
+    let now = fs::metadata(&path).unwrap();
+    assert_eq!((now.uid(), now.gid(), now.mode() & 0o7777), (1234, 4321, 0o4640));
+    assert_eq!(fs::read(&path).unwrap(), laps(4).as_bytes());
+}
+
+/// What a killed process left beside a file stayed there for ever.
+#[test]
+fn abandoned_files_are_found_and_those_of_others_are_not() {
+    let place = Place::new("abandoned");
+    let path = place.file("laps.lbuf", laps(3).as_bytes());
+    let (killed, gone) = mapped::new_beside(&path, None).unwrap();
+    let (_working, stays) = mapped::new_beside(&path, None).unwrap();
+    fs::create_dir(place.0.join(".livebuf-directory.tmp")).unwrap();
+    std::os::unix::fs::symlink(&path, place.0.join(".livebuf-link.tmp")).unwrap();
+    place.file(".livebuf-other", b"");
+    drop(killed);
+    assert!(gone.exists());
+    mapped::remove_abandoned(&path);
+    assert!(!gone.exists() && stays.exists());
+    let name = stays.file_name().unwrap().to_str().unwrap();
+    let mut names =
+        vec![name, ".livebuf-directory.tmp", ".livebuf-link.tmp", ".livebuf-other", "laps.lbuf"];
+    names.sort();
+    assert_eq!(place.names(), names);
+    // While others look for them, each file is made, and none is lost.
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..2000).for_each(|_| mapped::remove_abandoned(&path)));
+        for count in 0..200 {
+            mapped::write(&path, laps(count).as_bytes()).unwrap();
+        }
+    });
 }
 
 /// What the child of [`a_session_killed_at_any_system_call`] does.

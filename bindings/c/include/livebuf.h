@@ -1990,10 +1990,12 @@ livebuf_doc *livebuf_load_file(const char *path,
 
 /**
  * Writes the document to a new file beside the old one, and renames it. So there is always
- * the old file or the new one, whole.
+ * the old file or the new one, whole. Symbolic links, the file's rights and, where the system
+ * allows it, its owner and group stay.
  *
  * Memory: `path` ends with NUL. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with the
- * system's number, LIVEBUF_NOT_OPEN. Threads: a read, but for `doc->error`.
+ * system's number (11 for a file that is open to be edited), LIVEBUF_NOT_OPEN. Threads: a
+ * read, but for `doc->error`.
  */
 LIVEBUF_MUST_USE livebuf_status livebuf_save_file(livebuf_doc *doc, const char *path);
 
@@ -2025,8 +2027,9 @@ livebuf_doc *livebuf_map_file(const char *path, uint32_t mode, livebuf_error *er
  * Waits until a mapped file's edits are on the disk; for other documents nothing is done, those
  * in your memory among them.
  *
- * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO, LIVEBUF_NOT_OPEN.
- * Threads: a read.
+ * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with
+ * the system's number (2 for a file that was removed or renamed, or whose name is another
+ * file's: livebuf_save_file saves the document elsewhere). Threads: a read.
  */
 LIVEBUF_MUST_USE livebuf_status livebuf_flush(livebuf_doc *doc);
 

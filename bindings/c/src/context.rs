@@ -499,9 +499,12 @@ pub(crate) fn from_io(error: io::Error) -> livebuf_error {
     if let Some(&core) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
         return core.into();
     }
-    // Held by another process: what the system calls by this number.
-    let locked = if error.kind() == io::ErrorKind::WouldBlock { 11 } else { 0 };
-    let number = error.raw_os_error().unwrap_or(locked);
+    // What the system calls by these numbers: held by another process, and gone.
+    let number = error.raw_os_error().unwrap_or(match error.kind() {
+        io::ErrorKind::WouldBlock => 11,
+        io::ErrorKind::NotFound => 2,
+        _ => 0,
+    });
     Error::with_detail(ErrorKind::Io, 0, u64::try_from(number).unwrap_or(0)).into()
 }
 
@@ -590,8 +593,9 @@ pub unsafe extern "C" fn livebuf_map_file(
 /// Waits until a mapped file's edits are on the disk; for other documents nothing is done, those
 /// in your memory among them.
 ///
-/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO, LIVEBUF_NOT_OPEN.
-/// Threads: a read.
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with
+/// the system's number (2 for a file that was removed or renamed, or whose name is another
+/// file's: livebuf_save_file saves the document elsewhere). Threads: a read.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_flush(doc: *mut livebuf_doc) -> livebuf_status {
@@ -615,26 +619,16 @@ pub unsafe extern "C" fn livebuf_flush(doc: *mut livebuf_doc) -> livebuf_status 
 
 /// Writes a file beside the one of this name, which takes its name then.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = std::fs::File::create(&beside)
-        .and_then(|mut file| {
-            io::Write::write_all(&mut file, bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| std::fs::rename(&beside, path));
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&beside);
-        from_io(error)
-    })
+    livebuf::mapped::write(path, bytes).map_err(from_io)
 }
 
 /// Writes the document to a new file beside the old one, and renames it. So there is always
-/// the old file or the new one, whole.
+/// the old file or the new one, whole. Symbolic links, the file's rights and, where the system
+/// allows it, its owner and group stay.
 ///
 /// Memory: `path` ends with NUL. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with the
-/// system's number, LIVEBUF_NOT_OPEN. Threads: a read, but for `doc->error`.
+/// system's number (11 for a file that is open to be edited), LIVEBUF_NOT_OPEN. Threads: a
+/// read, but for `doc->error`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_save_file(

@@ -630,7 +630,9 @@ impl Document {
     /// stay good. To a URL it writes the whole document, if it changed. Does nothing for other
     /// documents.
     ///
-    /// Raises `OSError`. The file is then as before, and the edits are still in the document.
+    /// Raises `OSError`. The file is then as before, and the edits are still in the document. If the
+    /// file was removed or renamed, or another one has its name now, that is `FileNotFoundError`:
+    /// `dump` the document under another name then.
     fn flush(slf: &Bound<'_, Self>) -> PyResult<()> {
         let (py, document) = (slf.py(), slf.get());
         document.lock(py).outside_transactions()?;
@@ -667,6 +669,8 @@ impl Document {
             Some(file) if !commit => file.roll_back(),
             Some(file) if file.is_rolled_back() => {}
             Some(_) => document.commit(py, &state)?,
+            // Memory that others share is in the file already, if that has its name.
+            None if commit => document.commit(py, &state)?,
             None => {}
         }
         if document.exports().load(Ordering::Acquire) > 0 {
@@ -898,6 +902,7 @@ fn os_error(py: Python<'_>, failure: io::Error, path: Option<&Path>) -> PyErr {
     }
     let name = match failure.kind() {
         io::ErrorKind::WouldBlock => "EAGAIN",
+        io::ErrorKind::NotFound => "ENOENT",
         io::ErrorKind::IsADirectory => "EISDIR",
         io::ErrorKind::PermissionDenied => "EACCES",
         io::ErrorKind::InvalidInput => "EINVAL",

@@ -9,7 +9,7 @@
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-use livebuf::{Editor, ErrorKind, NodeId, Storage, Value};
+use livebuf::{Editor, Error, ErrorKind, NodeId, Storage, Value};
 use pyo3::prelude::*;
 
 use crate::decode::CollectorPause;
@@ -28,6 +28,11 @@ impl Document {
         state.whole()?;
         state.edits += 1;
         let editor = state.editor()?;
+        if let Some(file) = editor.storage().shared_with_others()
+            && !file.is_of_this_process()
+        {
+            return Err(Fault::Core(Error::new(ErrorKind::ReadOnly, 0)));
+        }
         if editor.storage().access() == Access::CopyOnWrite {
             let memory = Memory::own(py, editor.as_bytes().len())?;
             let copy = editor.copy_to(memory)?;

@@ -8,10 +8,13 @@ import os
 import random
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
 import warnings
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -373,6 +376,85 @@ class TestSessions:
         subprocess.run([sys.executable, "-c", script], check=True)
         assert on_disk(path)["text"] == "long " * 100_000 + "more"
 
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+    def test_a_forked_process_does_not_edit_shared_memory(self, path: Path) -> None:
+        """The editor of the one overwrote what that of the other had made."""
+        script = f"""if True:
+            import livebuf, os
+            doc = livebuf.open({str(path)!r}, "r+", shared=True)
+            child = os.fork()
+            if child == 0:
+                refused = 0
+                for work in (lambda: doc.set_pointer("/n", 1), doc.flush, doc.close):
+                    try:
+                        work()
+                    except (livebuf.Error, OSError):
+                        refused += 1
+                os._exit(refused)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+            doc["text"] = "long " * 1000
+            doc.close()
+        """
+        subprocess.run([sys.executable, "-c", script], check=True)
+        assert on_disk(path) == {**VALUE, "text": "long " * 1000}
+
+    def test_states_differ_in_forked_processes(self, tmp_path: Path) -> None:
+        """A worker's delta was applied to another worker's document: both had made the same
+        states."""
+        script = f"""if True:
+            import livebuf, os, pathlib
+            livebuf.from_json("{{}}").set_state()     # something that ran before
+            for n in range(4):
+                path = pathlib.Path({str(tmp_path)!r}) / str(n)
+                if os.fork() == 0:
+                    doc = livebuf.Document.from_python({{"owner": n}})
+                    doc.set_state()
+                    livebuf.Log(path, "x").close()
+                    print(doc.state.hex(), path.read_bytes()[:16].hex(), flush=True)
+                    os._exit(0)
+                os.wait()
+        """
+        output = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        )
+        states, logs = zip(*(line.split() for line in output.stdout.splitlines()), strict=True)
+        assert len(set(states)) == len(set(logs)) == 4
+
+    @pytest.mark.parametrize("shared", [False, True])
+    def test_a_name_that_is_gone(self, path: Path, shared: bool) -> None:
+        """`flush` and `close` succeeded, and the edits were lost."""
+        other = path.with_name("other.lbuf")
+        for gone in ("replaced", "removed"):
+            path.write_bytes(payload())
+            livebuf.dump({"n": "other"}, other)
+            doc = livebuf.open(path, "r+", shared=shared)
+            doc["n"] = 77
+            if gone == "replaced":
+                other.replace(path)
+            else:
+                path.unlink()
+            for write in (doc.flush, doc.close):
+                with pytest.raises(FileNotFoundError, match="save the document under another name"):
+                    write()
+            # It is still there to be saved.
+            assert doc["n"] == 77
+            livebuf.dump(doc, path.with_name("saved.lbuf"))
+            assert livebuf.load(path.with_name("saved.lbuf"))["n"] == 77
+            if shared:
+                del doc
+            else:
+                doc.close(commit=False)
+            assert not path.exists() or livebuf.load(path) == {"n": "other"}
+        # Renamed back, it is committed.
+        path.write_bytes(payload())
+        with livebuf.open(path, "r+", shared=shared) as doc:
+            doc["n"] = 78
+            path.rename(other)
+            with pytest.raises(FileNotFoundError):
+                doc.flush()
+            other.rename(path)
+        assert livebuf.load(path)["n"] == 78
+
     def test_through_another_name(self, path: Path) -> None:
         other = path.with_name("other.lbuf")
         other.hardlink_to(path)
@@ -484,7 +566,106 @@ def test_a_killed_process_leaves_a_whole_document(tmp_path: Path, session: int) 
     assert last > 5
 
 
+def journal(used: int, *changes: tuple[int, bytes]) -> bytes:
+    """A journal, as `docs/FORMAT.md` describes it."""
+    end = b"".join(struct.pack("<II", at, len(new)) + new for at, new in changes)
+    end += struct.pack("<QIII", len(end) + 32, used, len(changes), 0)
+    return end + struct.pack("<I", zlib.crc32(end)) + b"\xabLBJ\x02\0\0\0"
+
+
+class TestReadingWritesNothing:
+    """32 bytes at the end of any file made `open` and `load` cut it, or write into it."""
+
+    @staticmethod
+    def reads(path: Path) -> list[Callable[[], object]]:
+        def closed(file: Any) -> object:
+            with file:
+                return file.to_python() if isinstance(file, Document) else len(file)
+
+        reads: list[Callable[[], object]] = [
+            lambda: livebuf.load(path),
+            lambda: closed(livebuf.open(path)),
+            lambda: closed(livebuf.open(path, "c")),
+            lambda: closed(livebuf.open(f"file://{path}")),
+            lambda: closed(livebuf.Partial(path)),
+            lambda: closed(livebuf.Log(path)),
+        ]
+        try:
+            from livebuf import polars
+        except ImportError:
+            return reads
+        return [*reads, lambda: polars.scan(path.parent).collect()]
+
+    def test_whatever_the_file_ends_with(self, tmp_path: Path) -> None:
+        pytest.importorskip("fsspec")
+        old = payload()
+        whole = journal(len(old), (len(old) - 8, bytes(8)))
+        wrong = bytearray(whole)
+        wrong[-13] ^= 1
+        ends = [journal(0), journal(40, (0, b"OVERWRITTEN")), whole, whole[1:], bytes(wrong)]
+        with livebuf.Log(tmp_path / "x.lblog", "x") as log:
+            log.append({"a": 1})
+        beginnings = [b"Dear diary, this is no document. " * 3, b"", old]
+        beginnings.append((tmp_path / "x.lblog").read_bytes())
+        (tmp_path / "x.lblog").unlink()
+        path = tmp_path / "any.lbuf"
+        for beginning in beginnings:
+            for end in ends:
+                path.write_bytes(beginning + end)
+                os.utime(path, (1e9, 1e9))
+                for read in self.reads(path):
+                    try:
+                        read()
+                    except (livebuf.Error, OSError):
+                        pass
+                    assert path.read_bytes() == beginning + end
+                    assert path.stat().st_mtime == 1e9
+                if beginning != old:
+                    for shared in (False, True):
+                        with pytest.raises(livebuf.Error):
+                            livebuf.open(path, "r+", shared=shared)
+                    assert path.read_bytes() == beginning + end
+                    assert path.stat().st_mtime == 1e9
+
+    def test_the_last_commit_is_read(self, path: Path) -> None:
+        old = path.read_bytes()
+        with livebuf.open(path, "r+") as doc:
+            doc["n"] = 6
+        new = path.read_bytes()
+        at = next(at for at in range(len(old)) if old[at] != new[at])
+        path.write_bytes(old + bytes(4000) + journal(len(new), (at, new[at : at + 8])))
+        interrupted = path.read_bytes()
+        path.chmod(0o444)
+        assert livebuf.load(path)["n"] == 6
+        with livebuf.open(path, "c") as doc:
+            assert doc["n"] == 6
+            doc["n"] = 7
+        assert path.read_bytes() == interrupted
+        path.chmod(0o644)
+        with livebuf.open(path, "r+") as doc:
+            assert doc["n"] == 6
+        assert path.read_bytes() == new
+
+
 class TestNewFiles:
+    def test_a_link_to_nothing_is_followed(self, tmp_path: Path) -> None:
+        """`dump` and `"w+"` put a file in the link's place."""
+        link, file = tmp_path / "link.lbuf", tmp_path / "file.lbuf"
+        link.symlink_to("file.lbuf")
+        livebuf.dump([1], link)
+        assert link.is_symlink() and livebuf.load(file) == [1]
+        file.unlink()
+        with livebuf.open(link, "w+") as doc:
+            doc.root = [2]
+        assert link.is_symlink() and livebuf.load(file) == [2]
+        file.unlink()
+        with pytest.raises(FileExistsError):
+            livebuf.open(link, "x")
+        link.unlink()
+        link.symlink_to("link.lbuf")
+        with pytest.raises(OSError):
+            livebuf.dump([1], link)
+
     def test_one_that_must_not_be_there(self, tmp_path: Path) -> None:
         path = tmp_path / "new.lbuf"
         with livebuf.open(path, "x") as doc:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import errno
+import os
 import subprocess
 import sys
 import threading
@@ -245,3 +246,41 @@ def test_types_are_remembered(path: Path) -> None:
         other.extend({"n": str(n)} for n in range(5000))
     reader.refresh()
     assert reader.schema == {"n": "utf8"}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("rows", [["p"], ["p" * 300, "q"]])
+def test_a_forked_process_adds_no_rows(path: Path, rows: list[str]) -> None:
+    """Both wrote at the same end. Synced rows were lost, or all behind them was damaged."""
+    script = f"""if True:
+        import livebuf, os
+        log = livebuf.Log({str(path)!r}, "x")
+        log.append("start")
+        log.sync()
+        child = os.fork()
+        if child == 0:
+            refused = 0
+            for work in (lambda: log.append("c"), lambda: log.extend(["c"]), log.compact):
+                try:
+                    work()
+                except OSError as error:
+                    assert "forked" in str(error), error
+                    refused += 1
+            assert list(log) == ["start"]       # it can still be read
+            log.close()
+            os._exit(refused)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+        for row in {rows!r}:
+            log.append(row)
+        log.sync()
+        child = os.fork()
+        if child == 0:
+            del log                             # writes nothing either
+            os._exit(0)
+        os.waitpid(child, 0)
+        log.append("end")
+        log.close()
+    """
+    subprocess.run([sys.executable, "-c", script], check=True)
+    log = livebuf.Log(path)
+    assert list(log) == ["start", *rows, "end"] and log.torn is None

@@ -9,7 +9,7 @@ use crate::sink::{
 use crate::source::{Source, not_opened, not_read, patiently, read};
 use crate::told::{OUTPUT, shown, tell, was_closed};
 use livebuf::layout::MAX_NESTING;
-use livebuf::mapped::FileEdit;
+use livebuf::mapped::{self, FileEdit};
 use livebuf::{
     Checked, ColumnType, Doc, DocBuf, DuplicateKeys, EncodeOptions, Kind, Limits, Value,
 };
@@ -437,8 +437,11 @@ pub(crate) fn compact(args: &Compact) -> Outcome {
     // the old file is gone, and open the new one.
     let mut edit =
         patiently(|| FileEdit::open(&args.file)).map_err(|error| not_opened(&args.file, &error))?;
+    let trouble = |error: io::Error| Failure::io(&args.file, &error);
     let doc = edit.editor().doc();
     let compacted = compacted(&args.file, doc)?;
+    // Those of commands that were killed.
+    mapped::remove_abandoned(&mapped::behind_links(&args.file).map_err(trouble)?);
     let mut file = NewFile::create(&args.file, true)?;
     file.write(compacted.as_bytes())?;
     told(args, doc.as_bytes(), &compacted)?;

@@ -4,7 +4,7 @@ use crate::args::{Log, LogAppend, LogCat, LogFile, LogInfo};
 use crate::convert::{non_finite, not_printed, print_options};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
-use crate::sink::Out;
+use crate::sink::{Out, Owner};
 use crate::source::told_torn;
 use crate::told::{shown, tell};
 use livebuf_log::{Dropped, LogOptions, LogReader};
@@ -176,7 +176,9 @@ fn compact(args: &LogFile) -> Outcome {
     let failure = |error: livebuf_log::Error| Failure::log(&args.file, &error);
     let mut log = LogOptions::new().open(&args.file).map_err(failure)?;
     told_dropped(&args.file, log.dropped());
+    let owner = Owner::of(&args.file);
     let compacted = log.compact().map_err(failure)?;
+    owner.told(&args.file);
     log.close().map_err(failure)?;
     let mut out = Out::new();
     out.line(&format!(
@@ -188,8 +190,10 @@ fn compact(args: &LogFile) -> Outcome {
 }
 
 fn repair(args: &LogFile) -> Outcome {
+    let owner = Owner::of(&args.file);
     let repaired =
         livebuf_log::repair(&args.file).map_err(|error| Failure::log(&args.file, &error))?;
+    owner.told(&args.file);
     let mut out = Out::new();
     out.line(&format!(
         "{} kept, {} lost, {} in no whole frame; the old file is {}",

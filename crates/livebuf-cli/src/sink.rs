@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 /// Standard output, buffered. Call [`Out::finish`] at the end.
 pub(crate) struct Out(BufWriter<Standard>);
@@ -164,37 +164,26 @@ impl NewFile {
             Err(error) => return Err(error),
         };
         let buffered = |file| BufWriter::with_capacity(64 << 10, file);
-        // The rights of a new file (less the umask), or of the file that it replaces.
-        #[cfg(unix)]
-        let mut mode = 0o666;
-        let mut path = path.to_path_buf();
-        if let Some(metadata) = found {
+        if let Some(metadata) = &found {
             if metadata.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
             }
             if !metadata.is_file() {
-                let file = File::options().write(true).open(&path)?;
+                let file = File::options().write(true).open(path)?;
                 if file.is_terminal() {
                     return Err(io::Error::other("will not write binary to a terminal"));
                 }
-                return Ok(NewFile { file: buffered(Target::Special(file)), path, force });
+                let (file, path) = (buffered(Target::Special(file)), path.to_path_buf());
+                return Ok(NewFile { file, path, force });
             }
             if !force {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
-            #[cfg(unix)]
-            {
-                mode = mode_of(&metadata);
-            }
-            // The path behind symbolic links, so that they stay.
-            path = fs::canonicalize(path)?;
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".livebuf-").suffix(".tmp");
-        #[cfg(unix)]
-        builder.permissions(permissions(mode));
-        let file = builder.tempfile_in(directory(&path))?;
-        is_temporary(file.path());
+        let path = mapped::behind_links(path)?;
+        let (file, temporary) = mapped::new_beside(&path, found.as_ref())?;
+        is_temporary(&temporary);
+        let file = NamedTempFile::from_parts(file, TempPath::try_from_path(temporary)?);
         Ok(NewFile { file: buffered(Target::Temporary(file)), path, force })
     }
 
@@ -225,14 +214,16 @@ impl NewFile {
         };
         file.as_file().sync_all().map_err(|error| failure(&error))?;
         if force {
-            // If it was not renamed, it is removed when this is dropped.
-            let temporary = file.into_temp_path();
+            // If it was not renamed, it is removed when this is dropped. It is locked until then.
+            let (_locked, temporary) = file.into_parts();
+            let owner = Owner::of(&path);
             match edit {
                 Some(edit) => edit.replace_by(&temporary, &path),
                 None => patiently(|| mapped::replace(&temporary, &path)),
             }
             .map_err(|error| failure(&error))?;
             let _ = temporary.keep();
+            owner.told(&path);
             return Ok(());
         }
         file.persist_noclobber(&path).map_err(|error| match error.error.kind() {
@@ -243,16 +234,31 @@ impl NewFile {
     }
 }
 
-#[cfg(unix)]
-fn mode_of(metadata: &fs::Metadata) -> u32 {
-    use std::os::unix::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o777
-}
+/// Whose a file is. Only root gives files to other users, and only members of a group to it.
+pub(crate) struct Owner(Option<(u32, u32)>);
 
-#[cfg(unix)]
-fn permissions(mode: u32) -> fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    fs::Permissions::from_mode(mode)
+impl Owner {
+    #[cfg(unix)]
+    pub(crate) fn of(path: &Path) -> Owner {
+        use std::os::unix::fs::MetadataExt;
+        Owner(fs::metadata(path).ok().map(|metadata| (metadata.uid(), metadata.gid())))
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn of(_: &Path) -> Owner {
+        Owner(None)
+    }
+
+    /// Says that the file in its place is somebody else's.
+    pub(crate) fn told(&self, path: &Path) {
+        let (Some(old), Some(new)) = (self.0, Owner::of(path).0) else { return };
+        let what = match (old.0 == new.0, old.1 == new.1) {
+            (true, true) => return,
+            (true, false) => "its group is another one now: you are no member of the old one",
+            (false, _) => "it belongs to you now: only root may give files to other users",
+        };
+        anstream::eprintln!("livebuf: {}: {what}", path.display());
+    }
 }
 
 fn exists(path: &Path) -> Failure {

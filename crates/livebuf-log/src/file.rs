@@ -32,6 +32,9 @@ impl fmt::Debug for Place {
 #[derive(Debug)]
 pub(crate) struct LogFile {
     place: Place,
+    /// The process that opened it. A forked process has the file and its lock, too, and must leave
+    /// it alone: both would write at the same end.
+    process: u32,
     written: AtomicU64,
     syncs: AtomicU64,
 }
@@ -46,7 +49,8 @@ impl LogFile {
     }
 
     fn at(place: Place) -> LogFile {
-        LogFile { place, written: AtomicU64::new(0), syncs: AtomicU64::new(0) }
+        let process = std::process::id();
+        LogFile { place, process, written: AtomicU64::new(0), syncs: AtomicU64::new(0) }
     }
 
     fn file(&self) -> io::Result<&File> {
@@ -83,19 +87,31 @@ impl LogFile {
         read.map_err(reading)
     }
 
+    /// Refuses to write in a forked process.
+    pub(crate) fn must_be_ours(&self) -> io::Result<()> {
+        if self.process == std::process::id() {
+            return Ok(());
+        }
+        let reason = "the file was opened by the process that this one was forked from";
+        Err(io::Error::other(reason))
+    }
+
     /// Writes bytes at an offset.
     pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.must_be_ours()?;
         self.medium()?.write(offset, bytes)?;
         self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
     pub(crate) fn set_len(&self, length: u64) -> io::Result<()> {
+        self.must_be_ours()?;
         self.medium()?.set_length(length)
     }
 
     /// Waits until what was written is on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
+        self.must_be_ours()?;
         self.syncs.fetch_add(1, Ordering::Relaxed);
         self.medium()?.sync()
     }
@@ -110,8 +126,8 @@ impl LogFile {
         mapped::has_name(self.file()?, path)
     }
 
-    pub(crate) fn permissions(&self) -> io::Result<fs::Permissions> {
-        self.file()?.metadata().map(|metadata| metadata.permissions())
+    pub(crate) fn metadata(&self) -> io::Result<fs::Metadata> {
+        self.file()?.metadata()
     }
 }
 

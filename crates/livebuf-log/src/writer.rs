@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use livebuf::mapped::{behind_links, new_beside, remove_abandoned};
 use livebuf::{AsValue, Doc, EncodeOptions, Encoder, Valid};
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{LogFile, lock, open_locked, rename, sync_directory_of};
@@ -164,13 +164,13 @@ impl LogOptions {
     /// [`ErrorKind::Locked`], and what the system reports.
     pub fn replace(self, path: impl AsRef<Path>) -> Result<Log> {
         let path = path.as_ref();
-        let old = match fs::canonicalize(path) {
-            Ok(path) => Some((open_locked(&path)?, path)),
-            Err(_) => None,
-        };
-        let Some((old, path)) = old else { return self.create(path) };
-        let rights = LogFile::new(old);
-        let (log, temporary) = self.beside(&path, &rights)?;
+        let replacing = |error| Error::io(format!("{} cannot be replaced", path.display()), error);
+        let path = behind_links(path).map_err(replacing)?;
+        if !path.exists() {
+            return self.create(path);
+        }
+        let old = LogFile::new(open_locked(&path)?);
+        let (log, temporary) = self.beside(&path, &old)?;
         let log = log.put_in_place(temporary, &path)?;
         sync_directory_of(&path).map_err(writing)?;
         Ok(log)
@@ -178,7 +178,7 @@ impl LogOptions {
 
     /// An empty log in a file that holds none.
     fn begin(self, file: LogFile, path: PathBuf) -> Result<Log> {
-        let identity = identity();
+        let identity = identity()?;
         let mut log = Log::over(file, path, Frames::new(identity), self);
         let mut header = layout::header(identity).to_vec();
         header.extend(Mark::default().to_bytes(identity));
@@ -187,21 +187,13 @@ impl LogOptions {
         Ok(log)
     }
 
-    /// An empty log in a temporary file beside another, with the rights of that one.
-    fn beside(self, path: &Path, old: &LogFile) -> Result<(Log, NamedTempFile)> {
+    /// An empty log in a temporary file beside another, with the rights of that one, and locked.
+    fn beside(self, path: &Path, old: &LogFile) -> Result<(Log, TempPath)> {
         let making =
             |error| Error::io(format!("no file can be made beside {}", path.display()), error);
-        let directory = match path.parent() {
-            Some(directory) if directory != Path::new("") => directory,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        let temporary = builder.prefix(".livebuf-").suffix(".tmp").tempfile_in(directory);
-        let temporary = temporary.map_err(making)?;
-        let rights = old.permissions().map_err(making)?;
-        temporary.as_file().set_permissions(rights).map_err(making)?;
-        let file = temporary.reopen().map_err(making)?;
-        lock(&file)?;
+        let old = old.metadata().map_err(making)?;
+        let (file, temporary) = new_beside(path, Some(&old)).map_err(making)?;
+        let temporary = TempPath::try_from_path(temporary).map_err(making)?;
         Ok((self.begin(LogFile::new(file), path.to_path_buf())?, temporary))
     }
 }
@@ -210,6 +202,9 @@ impl LogOptions {
 ///
 /// Rows are in the file when a call returns. Rows that are appended one by one are gathered: when
 /// there are enough of them, they are written once more, as one group of columns.
+///
+/// A process that is forked meanwhile can read the log. It adds no rows
+/// ([`ErrorKind::Io`]), and closing it there writes nothing.
 ///
 /// Dropping it closes the file without waiting for the disk. [`close`](Self::close) waits.
 ///
@@ -323,10 +318,13 @@ fn keep(file: &LogFile, path: &Path, torn: Torn) -> Result<PathBuf> {
     Ok(kept)
 }
 
-/// Eight bytes that no other log has.
-fn identity() -> Identity {
-    // Seeded by the system in each process, and another one each time.
-    std::hash::RandomState::new().build_hasher().finish().to_le_bytes()
+/// Eight bytes that no other log has: of the system each time, so that processes that are forked
+/// get other ones.
+fn identity() -> Result<Identity> {
+    let mut identity = Identity::default();
+    let filled = getrandom::fill(&mut identity).map_err(io::Error::other);
+    filled.map_err(|error| Error::io("the system has no random bits", error))?;
+    Ok(identity)
 }
 
 /// Whether a file has no header yet: it is empty, or a power cut left zeros of its header.
@@ -678,6 +676,7 @@ impl Log {
         if self.options.sync { self.sync() } else { Ok(()) }
     }
 
+    /// Whether rows may be added.
     fn check(&self) -> Result<()> {
         match self.broken {
             true => Err(Error::new(
@@ -685,7 +684,7 @@ impl Log {
                 "an earlier sync failed, so that nobody knows what is on the disk: open the log \
                  again",
             )),
-            false => Ok(()),
+            false => self.reader.file.must_be_ours().map_err(writing),
         }
     }
 
@@ -819,10 +818,10 @@ impl Log {
     /// What the system reports. Nobody knows then what is on the disk: the log takes no more rows
     /// ([`ErrorKind::Broken`]).
     pub fn sync(&mut self) -> Result<()> {
-        self.check()?;
-        if self.reader.frames.durable == self.reader.frames.end {
+        if !self.broken && self.reader.frames.durable == self.reader.frames.end {
             return Ok(());
         }
+        self.check()?;
         self.wait()
     }
 
@@ -849,7 +848,8 @@ impl Log {
     ///
     /// The new file is made beside the old one, synced, and renamed over it. A crash leaves the
     /// one or the other. Readers keep the old file until they [refresh](LogReader::refresh).
-    /// Linear in the log; memory for a group.
+    /// Linear in the log, and in the names of its directory; memory for a group. New files of
+    /// killed processes are removed there.
     ///
     /// # Errors
     /// [`ErrorKind::Replaced`] where the name is another file's; damage; what the system reports.
@@ -862,6 +862,7 @@ impl Log {
             let message = "another file has the log's name: open the log again";
             return Err(Error::new(ErrorKind::Replaced, message));
         }
+        remove_abandoned(&path);
         let options = LogOptions { sync: false, ..self.options };
         let (mut log, temporary) = options.beside(&path, &self.reader.file)?;
         for frame in &self.reader.frames.groups {
@@ -891,11 +892,11 @@ impl Log {
     }
 
     /// Gives a finished log in a temporary file its name. The caller syncs the directory.
-    pub(crate) fn put_in_place(mut self, temporary: NamedTempFile, path: &Path) -> Result<Log> {
+    pub(crate) fn put_in_place(mut self, temporary: TempPath, path: &Path) -> Result<Log> {
         self.sync()?;
         self.mark();
         self.reader.file.sync().map_err(writing)?;
-        rename(temporary.into_temp_path(), path).map_err(writing)?;
+        rename(temporary, path).map_err(writing)?;
         Ok(self)
     }
 
@@ -903,7 +904,7 @@ impl Log {
         options: LogOptions,
         path: &Path,
         old: &LogFile,
-    ) -> Result<(Log, NamedTempFile)> {
+    ) -> Result<(Log, TempPath)> {
         options.beside(path, old)
     }
 }

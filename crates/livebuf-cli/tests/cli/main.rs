@@ -1287,19 +1287,185 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// A file with a journal at its end, as `crates/livebuf/src/mapped/journal` describes it.
-fn with_journal(file: &[u8], new: &[u8], offset: usize, length: usize) -> Vec<u8> {
+/// A journal, as `docs/FORMAT.md` describes it.
+fn journal(used: usize, ranges: &[(usize, &[u8])]) -> Vec<u8> {
     let word = |number: usize| (number as u32).to_le_bytes();
-    let mut journal = [word(offset), word(length)].concat();
-    journal.extend(&new[offset..offset + length]);
+    let parts = ranges.iter().map(|(at, new)| [&word(*at)[..], &word(new.len()), new].concat());
+    let mut journal = parts.collect::<Vec<_>>().concat();
     journal.extend((journal.len() as u64 + 32).to_le_bytes());
-    journal.extend([word(new.len()), word(1), word(0)].concat());
+    journal.extend([word(used), word(ranges.len()), word(0)].concat());
     journal.extend(crc32(&journal).to_le_bytes());
     journal.extend(b"\xABLBJ\x02\0\0\0");
+    journal
+}
+
+/// A file with a journal at its end.
+fn with_journal(file: &[u8], new: &[u8], offset: usize, length: usize) -> Vec<u8> {
     let mut bytes = file.to_vec();
     bytes.resize(4096, 0);
-    bytes.extend(journal);
+    bytes.extend(journal(new.len(), &[(offset, &new[offset..offset + length])]));
     bytes
+}
+
+/// Root's `compact` and `-f` made a service's file root's: at mode 640 the service was locked out.
+/// For others the command says why the owner changes.
+#[test]
+fn owner_and_group_stay_or_the_command_says_why_not() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    use std::os::unix::process::CommandExt;
+    let place = Place::new();
+    let path = place.document("x.lbuf", USERS);
+    place.file("in.json", "[]");
+    place.file("rows.ndjson", "{\"a\":1}\n");
+    place.yes("log append x.lblog rows.ndjson");
+    let log = place.path("x.lblog");
+    if chown(&path, Some(1234), Some(4321)).is_err() {
+        return println!("skipped: only root may give files away");
+    }
+    chown(&log, Some(1234), Some(4321)).unwrap();
+    let set = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let whose = |path: &Path| {
+        let found = fs::metadata(path).unwrap();
+        (found.uid(), found.gid(), found.mode() & 0o777)
+    };
+    set(&path, 0o640);
+    set(&log, 0o640);
+    for line in ["compact x.lbuf", "from-json -f in.json -o x.lbuf", "log compact x.lblog"] {
+        place.run(line).success().stderr("");
+        assert_eq!((whose(&path), whose(&log)), ((1234, 4321, 0o640), (1234, 4321, 0o640)));
+    }
+    // Somebody else, who may write both, and is no member of the group.
+    set(place.0.path(), 0o777);
+    set(&path, 0o666);
+    set(&log, 0o676);
+    let as_another = |line: &str| {
+        let mut command = std::process::Command::new(BINARY);
+        command.current_dir(place.0.path()).args(line.split(' ')).uid(1000).gid(1000);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for line in ["compact x.lbuf", "log compact x.lblog"] {
+        let said = as_another(line);
+        assert!(said.contains("belongs to you now: only root may"), "{said}");
+    }
+    assert_eq!(whose(&path), (1000, 1000, 0o666));
+    // Who was of the old group has the rights of all others.
+    assert_eq!(whose(&log), (1000, 1000, 0o666));
+}
+
+/// `-f` put a file in the place of a link to a file that was not there yet.
+#[test]
+fn a_link_to_nothing_is_followed() {
+    let place = Place::new();
+    place.file("in.json", "[1]");
+    std::os::unix::fs::symlink("real.lbuf", place.path("link.lbuf")).unwrap();
+    for line in ["from-json in.json -o link.lbuf", "from-json -f in.json -o link.lbuf"] {
+        place.yes(line);
+        assert!(fs::symlink_metadata(place.path("link.lbuf")).unwrap().is_symlink(), "{line}");
+        assert_eq!(place.yes("get real.lbuf /0"), "1\n");
+        fs::remove_file(place.path("real.lbuf")).unwrap();
+    }
+    std::os::unix::fs::symlink("real.lblog", place.path("link.lblog")).unwrap();
+    place.run("log append link.lblog in.json").failure();
+    assert_eq!(place.names(), ["in.json", "link.lblog", "link.lbuf"]);
+}
+
+/// A command that was killed left its new file behind for ever.
+#[test]
+fn compacting_removes_what_killed_commands_left() {
+    let place = Place::new();
+    place.document("x.lbuf", USERS);
+    place.file("rows.ndjson", "{\"a\":1}\n");
+    place.yes("log append x.lblog rows.ndjson");
+    for line in ["compact x.lbuf", "log compact x.lblog"] {
+        let left = place.file(".livebuf-1-1.tmp", "what was written so far");
+        let held = fs::File::create(place.path(".livebuf-2-1.tmp")).unwrap();
+        held.lock().unwrap();
+        place.yes(line);
+        assert!(!left.exists(), "{line}");
+        assert!(place.path(".livebuf-2-1.tmp").exists(), "{line}: somebody works on it");
+    }
+}
+
+/// Commands that only read cut any file that ended like a journal, or wrote into it. The others
+/// did so before they said that it is no document.
+#[test]
+fn commands_that_read_write_nothing() {
+    let place = Place::new();
+    let old = fs::read(place.document("x.lbuf", USERS)).unwrap();
+    place.yes("set x.lbuf /n 6");
+    let new = fs::read(place.path("x.lbuf")).unwrap();
+    let at = (0..old.len()).find(|&at| old[at] != new[at]).unwrap();
+    place.document("other.lbuf", USERS);
+    place.file("rows.ndjson", "{\"a\":1}\n");
+    place.yes("log append x.lblog rows.ndjson");
+    let log = fs::read(place.path("x.lblog")).unwrap();
+    let text = b"Dear diary, this is a long and dear text that is no document.\n".to_vec();
+    let reads = [
+        "to-json any",
+        "get any /n",
+        "query any $.n",
+        "diff any other.lbuf",
+        "diff other.lbuf any",
+        "keys any",
+        "validate any",
+        "stats any",
+        "inspect any",
+        "compact any -o out -f",
+        "delta show any",
+        "from-json any -o out -f",
+        "log cat any",
+        "log info any",
+        "log append out.lblog any",
+        "patch other.lbuf any",
+        "merge other.lbuf any",
+    ];
+    let edits = [
+        "set any /n 1",
+        "remove any /n",
+        "push any /users 1",
+        "edit any out",
+        "patch any out",
+        "merge any out",
+        "delta begin any",
+        "compact any",
+        "log append any rows.ndjson",
+    ];
+    let cuts_all = journal(0, &[]);
+    let writes = journal(40, &[(0, b"OVERWRITTEN")]);
+    let whole = journal(new.len(), &[(at, &new[at..at + 8])]);
+    let (cut, wrong) = (&whole[1..], [&whole[..20], &[1], &whole[21..]].concat());
+    for (kind, begin) in [("text", &text), ("log", &log), ("document", &old), ("empty", &vec![])] {
+        for end in [&cuts_all, &writes, &whole, cut, &wrong] {
+            let bytes = [begin, end].concat();
+            let unchanged = |line: &str| {
+                let path = place.file("any", &bytes);
+                let then = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+                fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
+                place.file("out", "[]");
+                let output = place.run(line);
+                assert_eq!(fs::read(&path).unwrap(), bytes, "{line}, {kind}");
+                let modified = fs::metadata(&path).unwrap().modified().unwrap();
+                assert_eq!(modified, then, "{line}, {kind}");
+                output
+            };
+            for line in reads {
+                unchanged(line);
+            }
+            if kind == "document" {
+                let shown = if end == &whole { "6\n" } else { "5\n" };
+                unchanged("get any /n").success().stdout(shown);
+            } else {
+                for line in edits.iter().filter(|line| !(kind == "log" && line.starts_with("log")))
+                {
+                    unchanged(line).failure();
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -1311,21 +1477,39 @@ fn an_interrupted_edit_is_finished_or_never_was() {
     let new = fs::read(&path).unwrap();
     let at = (0..old.len()).find(|&at| old[at] != new[at]).unwrap();
 
-    // The journal was complete, the document not touched, or touched in part.
+    // The journal was complete, the document not touched, or touched in part. Those that read
+    // see the new document, and leave the file as it is.
     for first in [0, 3, 8] {
         let mut torn = old.clone();
         torn[at..at + first].copy_from_slice(&new[at..at + first]);
-        for line in ["get x.lbuf /n", "keys x.lbuf /users/0", "validate x.lbuf"] {
-            fs::write(&path, with_journal(&torn, &new, at, 8)).unwrap();
-            place.yes(line);
-            assert_eq!(fs::read(&path).unwrap(), new, "{line}");
+        let bytes = with_journal(&torn, &new, at, 8);
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(place.yes("get x.lbuf /n"), "6\n");
+        place.yes("keys x.lbuf /users/0");
+        place.yes("validate x.lbuf");
+        // Also those who may not write the file, nor its directory.
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        use std::os::unix::process::CommandExt;
+        fs::set_permissions(place.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        let mut command = std::process::Command::new(BINARY);
+        command.current_dir(place.0.path()).args(["get", "x.lbuf", "/n"]);
+        if fs::metadata(&path).unwrap().uid() == 0 {
+            command.uid(1000).gid(1000);
         }
+        assert_eq!(command.output().unwrap().stdout, b"6\n");
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        // The next edit finishes it.
+        place.yes("set x.lbuf /n 6");
+        assert_eq!(fs::read(&path).unwrap(), new);
     }
     // It goes with the file, wherever that goes.
     fs::write(&path, with_journal(&old, &new, at, 8)).unwrap();
     fs::rename(&path, place.path("moved.lbuf")).unwrap();
     fs::hard_link(place.path("moved.lbuf"), place.path("other.lbuf")).unwrap();
     assert_eq!(place.yes("get other.lbuf /n"), "6\n");
+    place.yes("set other.lbuf /n 6");
     assert_eq!(fs::read(place.path("moved.lbuf")).unwrap(), new);
     // It was not complete: cut at every length, to either side.
     let whole = with_journal(&old, &new, at, 8);

@@ -18,13 +18,18 @@ use core::fmt;
 pub struct State([u8; 16]);
 
 impl State {
-    /// A state that no other document has: of 128 random bits.
+    /// A state that no other document has: 128 random bits of the system, new ones each time. So
+    /// processes that are forked make states of their own.
+    ///
+    /// # Panics
+    /// If the system has no random bits, as [`RandomState`](std::hash::RandomState) does.
     #[cfg(feature = "std")]
     pub fn random() -> State {
-        use std::hash::{BuildHasher, RandomState};
-        // The keys of each hasher come from the system's random bits.
-        let [low, high] = [0u64, 1].map(|half| RandomState::new().hash_one(half));
-        State((low as u128 | (high as u128) << 64).to_le_bytes())
+        let mut bytes = [0; 16];
+        if let Err(error) = getrandom::fill(&mut bytes) {
+            panic!("the system has no random bits: {error}");
+        }
+        State(bytes)
     }
 
     /// A state of bytes that you made, such as those of a random UUID.

@@ -105,15 +105,20 @@ pub(crate) fn open_with(path: &Path, access: Access) -> io::Result<File> {
     }
 }
 
-/// Whether a path still names this file. Where the system cannot tell, open files keep their names.
+/// Whether a path still names this file: no other file, and not nothing. Where the system cannot
+/// tell, open files keep their names.
 ///
 /// # Errors
 /// What the system reports.
 #[cfg(unix)]
 pub fn has_name(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
-    let (ours, named) = (file.metadata()?, fs::metadata(path)?);
-    Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino()))
+    let ours = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) => Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether a path still names this file: open files keep their names here.
@@ -123,6 +128,29 @@ pub fn has_name(file: &File, path: &Path) -> io::Result<bool> {
 #[cfg(not(unix))]
 pub fn has_name(_file: &File, _path: &Path) -> io::Result<bool> {
     Ok(true) // An open file cannot be renamed over.
+}
+
+/// Refuses to write in a process that was forked from the one that opened a file. It has the
+/// file and its lock, too, and the other one knows nothing of what it writes.
+pub(crate) fn must_be_of(process: u32) -> io::Result<()> {
+    if process == std::process::id() {
+        return Ok(());
+    }
+    let reason = "the file was opened by the process that this one was forked from";
+    Err(io::Error::other(reason))
+}
+
+/// Refuses to write to a file that nobody finds by its path any more.
+pub(crate) fn must_have_name(file: &File, path: &Path) -> io::Result<()> {
+    if has_name(file, path)? {
+        return Ok(());
+    }
+    let message = std::format!(
+        "{} was removed or renamed, or is another file now, so that the edits are in no file: save \
+         the document under another name",
+        path.display()
+    );
+    Err(io::Error::new(io::ErrorKind::NotFound, message))
 }
 
 pub(crate) fn lock(file: &File, access: Access) -> io::Result<()> {

@@ -61,7 +61,9 @@ pub trait Medium {
     fn read(&mut self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
         let length = length.min(self.length()?.saturating_sub(offset));
         let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        let mut bytes = std::vec![0; length];
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        bytes.resize(length, 0);
         let read = self.fill(&mut bytes, offset)?;
         bytes.truncate(read);
         Ok(bytes)

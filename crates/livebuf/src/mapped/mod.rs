@@ -23,10 +23,12 @@
 //! That is why this storage is not [`Exclusive`](crate::Exclusive): its views check text each
 //! time they return it.
 
+mod beside;
 mod file;
 mod journal;
 mod medium;
 
+pub use beside::{behind_links, new_beside, remove_abandoned};
 pub use file::{has_name, open_locked, sync_directory_of};
 pub use journal::{Changes, Committed, FileEdit, FileStorage};
 /// For `livebuf-log`.
@@ -37,8 +39,8 @@ use crate::error::Result;
 use crate::store::storage::Storage;
 use crate::view::{Checked, Doc};
 use file::{
-    Access, allocate, invalid, lock, map, map_shared, open_with, refused, rename_durably,
-    round_up_to_page,
+    Access, allocate, invalid, lock, map, map_shared, must_be_of, must_have_name, open_with,
+    refused, rename_durably, round_up_to_page,
 };
 use memmap2::{Mmap, MmapMut};
 use std::fs::{self, File, OpenOptions};
@@ -68,40 +70,23 @@ pub struct MappedFile {
 impl MappedFile {
     /// Maps a file and takes its shared lock, which others may hold too.
     ///
-    /// An interrupted edit whose journal is complete is finished first. That needs the right to
-    /// write the file.
+    /// Nothing is written, whatever the file holds. An edit that was interrupted, and whose
+    /// journal is complete, is made in a private copy of its pages. Whoever next opens the file
+    /// to edit it finishes it there.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] while the file is open to be edited, and any error that the
     /// system reports.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = fs::canonicalize(path)?;
-        let mut waits = 0;
-        loop {
-            let opened = open_with(&path, Access::Read).and_then(|file| {
-                if journal::is_due(&file)? {
-                    drop(file);
-                    return journal::finish(&path).map(|()| None);
-                }
-                Ok(Some(file))
-            });
-            match opened {
-                Ok(Some(file)) => return Ok(MappedFile { map: map(&file)?, _file: file }),
-                Ok(None) => {}
-                // Other processes that open the file may be finishing the same edit.
-                Err(error)
-                    if error.kind() == io::ErrorKind::WouldBlock
-                        && waits < 50
-                        && journal::is_due(&File::open(&path)?)? =>
-                {
-                    waits += 1;
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        let file = open_with(&fs::canonicalize(path)?, Access::Read)?;
+        let map = match journal::recovered(&file)? {
+            Some(map) => map,
+            None => map(&file)?,
+        };
+        Ok(MappedFile { map, _file: file })
     }
 
-    /// All bytes of the file.
+    /// All bytes of the file. After an interrupted edit, those of the document.
     pub fn as_bytes(&self) -> &[u8] {
         &self.map
     }
@@ -152,6 +137,9 @@ pub struct MappedStorage {
     map: Option<MmapMut>,
     /// Holds the exclusive lock.
     file: File,
+    path: PathBuf,
+    /// The process that opened it.
+    process: u32,
 }
 
 impl MappedStorage {
@@ -175,7 +163,7 @@ impl MappedStorage {
             file.set_len(used)?;
         }
         let map = map_shared(&file)?;
-        Ok(MappedStorage { map: Some(map), file })
+        Ok(MappedStorage { map: Some(map), file, path, process: std::process::id() })
     }
 
     /// Makes a new file of at least `capacity` bytes.
@@ -187,9 +175,11 @@ impl MappedStorage {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
         let made = lock(&file, Access::Write)
             .and_then(|()| allocate(&file, 0, round_up_to_page(capacity.max(1))))
-            .and_then(|()| map_shared(&file));
+            .and_then(|()| Ok((map_shared(&file)?, fs::canonicalize(path)?)));
         match made {
-            Ok(map) => Ok(MappedStorage { map: Some(map), file }),
+            Ok((map, path)) => {
+                Ok(MappedStorage { map: Some(map), file, path, process: std::process::id() })
+            }
             Err(error) => {
                 drop(file);
                 let _ = fs::remove_file(path);
@@ -201,12 +191,22 @@ impl MappedStorage {
     /// Waits until everything written so far is on the disk.
     ///
     /// # Errors
-    /// What the system reports.
+    /// What the system reports. [`io::ErrorKind::NotFound`] where the file was removed or renamed,
+    /// or another one has its name now; write the [`bytes`](Storage::bytes) to another name then.
+    /// [`io::ErrorKind::Other`] in a [forked](Self::is_of_this_process) process.
     pub fn flush(&self) -> io::Result<()> {
+        must_be_of(self.process)?;
+        must_have_name(&self.file, &self.path)?;
         match &self.map {
             Some(map) => map.flush(),
             None => Ok(()),
         }
+    }
+
+    /// Whether this process opened the file. One that was forked from it has the file's memory,
+    /// too, and must not edit: the other one's editor knows nothing of its edits.
+    pub fn is_of_this_process(&self) -> bool {
+        must_be_of(self.process).is_ok()
     }
 
     /// Cuts the file to its used bytes, waits until they are on the disk, and
@@ -214,7 +214,7 @@ impl MappedStorage {
     /// nothing.)
     ///
     /// # Errors
-    /// What the system reports.
+    /// As [`flush`](Self::flush).
     pub fn finish(mut self, used: u64) -> io::Result<()> {
         self.flush()?;
         self.map = None;
@@ -272,9 +272,9 @@ const STEP: u64 = 64 << 10;
 /// Writes a document to a file, whole or not at all: to a temporary file beside it,
 /// which is then renamed. Waits until it is on the disk.
 ///
-/// Processes that have the old file open keep reading the old one. Symbolic links and the
-/// file's rights stay. Other names of the file (hard links) keep the old one. A pipe or a
-/// device is written directly.
+/// Processes that have the old file open keep reading the old one. Symbolic links stay, and the
+/// file's rights, owner and group where the system allows it ([`new_beside`]). Other names of the
+/// file (hard links) keep the old one. A pipe or a device is written directly.
 ///
 /// ```
 /// # let directory = std::env::temp_dir().join(format!("livebuf-doc-n-{}", std::process::id()));
@@ -301,15 +301,17 @@ pub fn write(path: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
         _ => {}
     }
     let (path, old) = to_replace(path)?;
-    let (mut file, temporary) = temporary_beside(&path, old.as_ref())?;
+    let metadata = old.as_ref().map(File::metadata).transpose()?;
+    let (mut file, temporary) = new_beside(&path, metadata.as_ref())?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    drop(file);
     #[cfg(windows)]
     drop(old); // An open file cannot be renamed over there.
     let done = written.and_then(|()| fs::rename(&temporary, &path));
     if done.is_err() {
         let _ = fs::remove_file(&temporary);
     }
+    // Its lock is held until it has its name.
+    drop(file);
     done.and_then(|()| sync_directory_of(&path))
 }
 
@@ -328,44 +330,10 @@ pub fn replace(temporary: &Path, path: &Path) -> io::Result<()> {
 /// The path where a new file goes, and the old file there, locked. It must not be replaced
 /// while somebody edits it: those commits would go to a file without a name.
 fn to_replace(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
-    match fs::canonicalize(path) {
-        Ok(path) => {
-            let old = open_with(&path, Access::Replace)?;
-            Ok((path, Some(old)))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((path.to_path_buf(), None)),
+    let path = behind_links(path)?;
+    match open_with(&path, Access::Replace) {
+        Ok(old) => Ok((path, Some(old))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((path, None)),
         Err(error) => Err(error),
-    }
-}
-
-/// Makes a new file beside another, with the rights of the old one there.
-fn temporary_beside(path: &Path, old: Option<&File>) -> io::Result<(File, PathBuf)> {
-    use core::sync::atomic::{AtomicU32, Ordering};
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    // Those who may not read the old file must not read this one meanwhile.
-    #[cfg(unix)]
-    if let Some(old) = old {
-        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-        options.mode(old.metadata()?.permissions().mode() & 0o777);
-    }
-    loop {
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = std::format!(".livebuf-{}-{count}.tmp", std::process::id());
-        let temporary = path.with_file_name(name);
-        match options.open(&temporary) {
-            Ok(file) => {
-                let rights = old.map(|old| file.set_permissions(old.metadata()?.permissions()));
-                if let Err(error) = rights.unwrap_or(Ok(())) {
-                    let _ = fs::remove_file(&temporary);
-                    return Err(error);
-                }
-                return Ok((file, temporary));
-            }
-            // It is of a process that died and had the same number.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            Err(error) => return Err(error),
-        }
     }
 }

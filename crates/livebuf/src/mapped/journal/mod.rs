@@ -3,8 +3,12 @@
 //! An edit is made on a private copy of the pages that it touches, and the places of its
 //! changes are noted. Committing writes the changes to a journal and waits until it is on the
 //! disk. Then it writes them to their places and waits again. The next to open the file may
-//! find a complete journal. It syncs the journal and writes its changes once more. An
-//! incomplete journal means nothing: the document was not touched yet.
+//! find a complete journal. Whoever opens it to be edited syncs the journal and writes its
+//! changes once more. Whoever reads makes the changes in a private copy of the pages, and writes
+//! nothing. An incomplete journal means nothing: the document was not touched yet.
+//!
+//! Any file may end like a journal. So one counts only behind a document, and only if there is a
+//! document after its changes.
 //!
 //! The journal lies at the end of the document's own file, behind its used bytes and the room
 //! that the edit needs. So it goes wherever the file goes: to other names, to other
@@ -24,24 +28,25 @@
 
 use crate::edit::Editor;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::layout::HEADER_USED;
+use crate::format::layout::{HEADER_SIZE, HEADER_USED, MAGIC as DOCUMENT, VERSION};
 #[cfg(target_os = "linux")]
 use crate::mapped::file::forget_pages;
 use crate::mapped::file::{
-    Access, allocate, invalid, map_private, open_with, refused, rename_durably, round_up_to_page,
+    Access, allocate, invalid, map_private, must_be_of, must_have_name, open_with, refused,
+    rename_durably, round_up_to_page,
 };
 use crate::mapped::medium::Medium;
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
-use crate::view::Doc;
+use crate::view::{Doc, Header};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use memmap2::MmapMut;
+use memmap2::{Mmap, MmapMut};
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The last bytes of a file with a journal. The fifth byte is the journal's version.
@@ -152,6 +157,7 @@ pub struct FileStorage {
 /// The locked file, and what is not in it yet.
 struct Session {
     file: File,
+    path: PathBuf,
     /// Changed since the last commit.
     changes: Ranges,
     /// Bytes that others write without telling, until they are [taken back](FileStorage::commit).
@@ -199,6 +205,7 @@ impl FileStorage {
         let length = map.len() as u64;
         let session = Session {
             file,
+            path,
             changes: Ranges::default(),
             lent: Ranges::default(),
             length,
@@ -247,18 +254,20 @@ impl FileStorage {
     /// # Errors
     /// What the system reports. The file is then as before, and the changes are still to be
     /// committed. There is one exception, which the message names: the changes are complete in
-    /// the journal. Then the next one to open the file finishes the commit, and this session
-    /// can commit nothing more.
+    /// the journal. Then the next one to open the file to edit it finishes the commit, readers
+    /// see the changes, and this session can commit nothing more.
+    ///
+    /// [`io::ErrorKind::NotFound`] where the file was removed or renamed, or another one has its
+    /// name now: the changes would be in no file that anybody finds. They are in
+    /// [`bytes`](Storage::bytes) still. [Write](super::write) these to another name, or rename
+    /// the file back and commit again.
     pub fn commit(&self) -> io::Result<Committed> {
         let mut session = self.session();
         let session = &mut *session;
         if let Some(reason) = &session.broken {
             return Err(io::Error::other(reason.clone()));
         }
-        if session.process != std::process::id() {
-            let reason = "the file was opened by the process that this one was forked from";
-            return Err(io::Error::other(reason));
-        }
+        must_be_of(session.process)?;
         let used = number(&self.map, HEADER_USED as usize).unwrap_or(0).min(self.map.len() as u64);
         let new = &self.map[..used as usize];
         for (&start, &end) in &session.lent.0 {
@@ -268,6 +277,7 @@ impl FileStorage {
         if ranges.is_empty() {
             return Ok(Committed { used, ..Committed::default() });
         }
+        must_have_name(&session.file, &session.path)?;
         let journal = Journal::of(&joined(&ranges), new);
         match journal.commit(&mut &session.file, self.map.len() as u64) {
             Ok(()) => {}
@@ -275,7 +285,7 @@ impl FileStorage {
             Err(Failed { error, durable: true }) => {
                 let reason = std::format!(
                     "{error}; the changes are complete in the journal and will be finished when \
-                     the document is opened next"
+                     the document is next opened for editing"
                 );
                 session.broken = Some(reason.clone());
                 session.journal_stays = true;
@@ -344,8 +354,9 @@ impl Storage for FileStorage {
             return Ok(());
         }
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if session.journal_stays {
-            // Its end is the file's end, and must stay so.
+        // A journal's end is the file's end, and must stay so. It may be one that the process from
+        // which this one was forked writes just now.
+        if session.journal_stays || must_be_of(session.process).is_err() {
             return Err(Error::new(ErrorKind::ReadOnly, 0));
         }
         // The file gets the room now: once the journal is written, it is too late to learn that
@@ -521,6 +532,15 @@ impl Journal {
         self.field(8).unwrap_or(0)
     }
 
+    /// Makes the changes in memory, as far as they lie in these first bytes of the file.
+    fn make(&self, bytes: &mut [u8]) {
+        for (offset, new) in self.changes() {
+            let Some(old) = bytes.get_mut(offset as usize..) else { return };
+            let length = old.len().min(new.len());
+            old[..length].copy_from_slice(&new[..length]);
+        }
+    }
+
     fn changes(&self) -> ChangesIn<'_> {
         ChangesIn { rest: &self.0[..self.0.len().saturating_sub(FOOTER)] }
     }
@@ -579,16 +599,28 @@ impl<'b> Iterator for ChangesIn<'b> {
     }
 }
 
-/// The complete journal at a file's end, and where it begins.
+/// The complete journal at a document's end, and where it begins.
+///
+/// The file's own magic and version come first: a journal never changes them, so whoever wrote
+/// one behind them wrote it for a document that this library knows. The rest of the header may be
+/// half of what the journal says. So it is looked at as it will be.
 fn journal_in(medium: &mut impl Medium) -> io::Result<Option<(u64, Journal)>> {
     let end = medium.length()?;
     let Some(footer) = end.checked_sub(FOOTER as u64) else { return Ok(None) };
     let footer = medium.read(footer, FOOTER as u64)?;
-    let Some(place) = claimed(&footer).and_then(|length| end.checked_sub(length)) else {
+    let place = claimed(&footer).and_then(|length| end.checked_sub(length));
+    let Some(place) = place.filter(|&place| place >= HEADER_SIZE.into()) else { return Ok(None) };
+    let mut header = medium.read(0, HEADER_SIZE.into())?;
+    if !header.strip_prefix(&DOCUMENT).is_some_and(|rest| rest.first() == Some(&VERSION)) {
+        return Ok(None);
+    }
+    let Some(journal) = Journal::parse(medium.read(place, end - place)?, place) else {
         return Ok(None);
     };
-    let journal = Journal::parse(medium.read(place, end - place)?, place);
-    Ok(journal.map(|journal| (place, journal)))
+    journal.make(&mut header);
+    let leads_to_a_document =
+        Header::check(&header).is_ok_and(|header| u64::from(header.used) == journal.used());
+    Ok(leads_to_a_document.then_some((place, journal)))
 }
 
 /// Finishes what a journal at the file's end says; the caller holds the exclusive lock.
@@ -603,24 +635,14 @@ pub(super) fn recover(medium: &mut impl Medium) -> io::Result<()> {
     medium.set_length(journal.used())
 }
 
-/// [`recover`] for a file that is not open.
-pub(super) fn finish(path: &Path) -> io::Result<()> {
-    let finished = open_with(path, Access::Write).and_then(|file| recover(&mut &file));
-    finished.map_err(|error| {
-        let read_only = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
-        if !read_only.contains(&error.kind()) {
-            return error;
-        }
-        let message =
-            "an interrupted edit must be finished first, which takes the right to write the file";
-        io::Error::new(error.kind(), message)
-    })
-}
-
-/// Whether a complete journal lies in a file, so that it must not be read as it is.
-/// (An incomplete journal means that the document is whole.)
-pub(super) fn is_due(file: &File) -> io::Result<bool> {
-    Ok(journal_in(&mut &*file)?.is_some())
+/// The document of a file as the last commit left it, if a journal at the file's end is needed for
+/// that. Nothing is written; pages that the journal changes are copied. The caller holds the
+/// shared lock, so nobody commits or recovers meanwhile.
+pub(super) fn recovered(file: &File) -> io::Result<Option<Mmap>> {
+    let Some((_, journal)) = journal_in(&mut &*file)? else { return Ok(None) };
+    let mut map = map_private(file, journal.used())?;
+    journal.make(&mut map);
+    map.make_read_only().map(Some)
 }
 
 /// CRC-32 (IEEE 802.3, reflected).

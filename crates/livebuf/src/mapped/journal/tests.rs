@@ -103,12 +103,19 @@ fn commit(disk: &mut Disk, ranges: &[(u64, u64)], new: &[u8]) -> Result<(), Fail
     Journal::of(ranges, new).commit(disk, floor)
 }
 
-/// Recovers, and gives the document.
+/// Recovers, and gives the document, which is the one that a reader sees before.
 fn recovered(disk: &mut Disk, what: &str) -> Vec<u8> {
+    let mut read = disk.file.seen.clone();
+    if let Some((_, journal)) = journal_in(disk).unwrap() {
+        read.truncate(journal.used() as usize);
+        journal.make(&mut read);
+    }
     recover(disk).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert!(journal_in(disk).unwrap().is_none(), "{what}: a journal is left");
     let doc = Doc::open(&disk.file.seen).unwrap_or_else(|error| panic!("{what}: {error}"));
     doc.validate().unwrap_or_else(|error| panic!("{what}: {error}"));
+    let read = Doc::open(&read).unwrap_or_else(|error| panic!("{what}, read: {error}"));
+    assert!(read.as_bytes() == doc.as_bytes(), "{what}: readers see something else");
     doc.as_bytes().to_vec()
 }
 
@@ -487,7 +494,9 @@ fn real_files_are_old_or_new_for_readers_and_editors() {
             let done = journal.commit(&mut stopped, room.len() as u64).is_ok();
             drop(file);
             if steps % 2 == 0 {
+                let bytes = fs::read(&path).unwrap();
                 let file = super::super::MappedFile::open(&other).unwrap();
+                assert!(fs::read(&path).unwrap() == bytes, "{what}: a reader wrote");
                 let doc = file.doc().unwrap().as_bytes();
                 assert!([old, &new].contains(&doc), "{what}");
                 assert!(!done || doc == new, "{what}");

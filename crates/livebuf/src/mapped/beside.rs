@@ -1,0 +1,137 @@
+//! New files beside those whose place they will take.
+
+use super::file::{Access, lock};
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The path behind symbolic links, which a new file takes so that the links stay: of the file, or
+/// of one that is not there yet.
+///
+/// # Errors
+/// What the system reports, such as links that lead in a circle.
+pub fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    // The system has found that they end. It follows no more of them.
+    for _ in 0..40 {
+        match fs::canonicalize(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let Ok(next) = fs::read_link(&path) else { return Ok(path) };
+                path = path.parent().unwrap_or(Path::new("")).join(next);
+            }
+            found => return found,
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+/// Makes a new file beside another, with the rights, the owner and the group of the old one there.
+/// The caller renames or removes it.
+///
+/// The file is locked as long as it is open. So [`remove_abandoned`] finds those whose process
+/// was killed.
+///
+/// Only root may give files to other users, and only members of a group to that group. Where the
+/// system refuses, the file is the user's, and whoever got rights as a member of the old file's
+/// group has those of all others.
+///
+/// # Errors
+/// What the system reports.
+pub fn new_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(File, PathBuf)> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    // Those who may not read the old file must not read this one meanwhile.
+    #[cfg(unix)]
+    if old.is_some() {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    loop {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = std::format!("{PREFIX}{}-{count}{SUFFIX}", std::process::id());
+        let temporary = path.with_file_name(name);
+        let file = match options.open(&temporary) {
+            Ok(file) => file,
+            // It is of a process that died and had the same number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(error),
+        };
+        let made = claim(&file, &temporary).and_then(|ours| {
+            if let Some(old) = old.filter(|_| ours) {
+                take_after(&file, old)?;
+            }
+            Ok(ours)
+        });
+        match made {
+            Ok(true) => return Ok((file, temporary)),
+            // Somebody took it for an abandoned one before it was locked.
+            Ok(false) => {}
+            Err(error) => {
+                let _ = fs::remove_file(&temporary);
+                return Err(error);
+            }
+        }
+    }
+}
+
+const PREFIX: &str = ".livebuf-";
+const SUFFIX: &str = ".tmp";
+
+/// Locks a new file. Answers whether it is still there.
+fn claim(file: &File, path: &Path) -> io::Result<bool> {
+    match lock(file, Access::Write) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+        // Nobody takes files for abandoned ones there.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+        locked => locked?,
+    }
+    super::has_name(file, path)
+}
+
+/// Removes the files of [`new_beside`] in a file's directory that nobody has open any more: their
+/// processes were killed. Linear in the directory. What cannot be looked at or removed stays.
+pub fn remove_abandoned(path: &Path) {
+    let directory = path.parent().filter(|parent| *parent != Path::new(""));
+    let directory = directory.unwrap_or(Path::new("."));
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !name.starts_with(PREFIX)
+            || !name.ends_with(SUFFIX)
+            || !entry.file_type().is_ok_and(|kind| kind.is_file())
+        {
+            continue;
+        }
+        let opened = OpenOptions::new().read(true).write(true).open(entry.path());
+        // Whoever works on it holds its lock.
+        if opened.is_ok_and(|file| lock(&file, Access::Write).is_ok()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(unix)]
+fn take_after(new: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let ours = new.metadata()?;
+    let mut mode = old.mode() & 0o7777;
+    if (old.uid(), old.gid()) != (ours.uid(), ours.gid())
+        && fchown(new, Some(old.uid()), Some(old.gid())).is_err()
+    {
+        let same_group = old.gid() == ours.gid() || fchown(new, None, Some(old.gid())).is_ok();
+        // A program that runs as its owner must not run as another one.
+        mode &= 0o1777;
+        if !same_group {
+            mode = mode & !0o070 | (mode & 0o007) << 3;
+        }
+    }
+    // Last: a new owner takes rights away.
+    new.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn take_after(new: &File, old: &Metadata) -> io::Result<()> {
+    new.set_permissions(old.permissions())
+}
