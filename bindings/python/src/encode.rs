@@ -575,7 +575,7 @@ impl Walk {
             return self.view(&view.get().view, py);
         }
         if let Ok(document) = object.cast::<Document>() {
-            let state = document.get().lock(py);
+            let state = document.get().lock(py)?;
             let root = state.editor().map_err(PyErr::from)?.doc().root();
             return Ok(self.encoder.value(&root)?);
         }

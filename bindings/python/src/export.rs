@@ -22,7 +22,7 @@ pub(crate) fn document(
     flags: c_int,
 ) -> PyResult<()> {
     let py = owner.py();
-    let state = owner.get().lock(py);
+    let state = owner.get().lock(py)?;
     state.outside_transactions()?;
     let bytes = state.all_bytes()?;
     // SAFETY: the caller passes a structure to fill. The bytes stay in place until the count of

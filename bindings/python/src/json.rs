@@ -164,7 +164,7 @@ pub(crate) fn to_json<'py>(
         })?
     } else if let Ok(document) = obj.cast::<Document>() {
         let document = document.get();
-        let state = document.lock(py);
+        let state = document.lock(py)?;
         let editor = state.whole()?;
         let printed = print(&editor.doc().root(), editor.is_trusted(), Some(document));
         drop(state);

@@ -125,7 +125,7 @@ impl Partial {
                 let memory = Memory::fetched(doc.as_bytes(), Arc::clone(fetched));
                 let document = Bound::new(py, Document::open(memory, false)?)?;
                 let answer = look.call1((&document,)).and_then(plain);
-                document.get().end(py);
+                document.get().end(py)?;
                 if let Err(failure) = &answer
                     && !failure.is_instance_of::<PyException>(py)
                 {
@@ -224,9 +224,10 @@ fn plain(answer: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 
 impl Document {
     /// Ends the reading of a partial document: views of it are closed. Exports keep its memory.
-    fn end(&self, py: Python<'_>) {
-        let mut state = self.lock(py);
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.lock(py)?;
         let memory = state.editor.take().map(|editor| editor.into_parts().0);
         state.kept = memory.filter(|_| self.exports().load(Ordering::Acquire) > 0);
+        Ok(())
     }
 }
