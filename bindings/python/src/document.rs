@@ -567,9 +567,9 @@ impl Document {
         let (editor, bytes) = (state.whole()?, state.all_bytes()?);
         if self.exports().load(Ordering::Acquire) > 0 || editor.transactions() > 0 {
             // Somebody may write through an export, and rolling back changes bytes.
-            return Ok(PyBytes::new(py, bytes));
+            return error::bytes(py, bytes);
         }
-        Ok(editor.storage().to_bytes(py, bytes.len()))
+        editor.storage().to_bytes(py, bytes.len())
     }
 
     /// Plain Python objects: dicts, lists and scalars; with `type` an object of that type, as by

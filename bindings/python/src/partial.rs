@@ -1,13 +1,13 @@
 //! `livebuf.Partial`: a document elsewhere, of which only the parts that are read are fetched.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use livebuf::PartialError;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::error::{self, Fault};
@@ -37,6 +37,9 @@ pub(crate) struct Partial {
     reader: Mutex<Option<ThreadId>>,
     source: Py<PyAny>,
 }
+
+/// How long a thread sleeps while another reads.
+const SLICE: Duration = Duration::from_millis(2);
 
 /// Notes the end of a read.
 struct Reading<'a>(&'a Partial);
@@ -77,7 +80,15 @@ impl Partial {
             ));
         }
         let fetched = self.fetched()?;
-        let mut partial = fetched.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut partial = loop {
+            match fetched.try_lock() {
+                Ok(partial) => break partial,
+                Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
+                // Another thread reads. Handlers of signals run meanwhile.
+                Err(TryLockError::WouldBlock) => py.detach(|| thread::sleep(SLICE)),
+            }
+            py.check_signals()?;
+        };
         let _reading = Reading::new(self);
         work(&fetched, &mut partial)
     }

@@ -150,7 +150,7 @@ impl Patch {
     /// The patch as JSON text: UTF-8 in bytes.
     fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         match livebuf_json::to_string(self.patch.doc()) {
-            Ok(text) => Ok(PyBytes::new(py, text.as_bytes())),
+            Ok(text) => error::bytes(py, text.as_bytes()),
             Err(failure) => Err(error::printing(py, &failure)),
         }
     }

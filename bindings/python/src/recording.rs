@@ -222,15 +222,15 @@ impl Delta {
         Ok(Delta { delta: read.map_err(|failure| error::delta(data.py(), &failure))? })
     }
 
-    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.delta.to_bytes())
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        error::bytes(py, &self.delta.to_bytes())
     }
 
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let py = slf.py();
-        Ok((slf.get_type().getattr("from_bytes")?, (slf.get().__bytes__(py),)))
+        Ok((slf.get_type().getattr("from_bytes")?, (slf.get().__bytes__(py)?,)))
     }
 
     /// The state that the delta begins at: 16 bytes.

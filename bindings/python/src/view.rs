@@ -28,6 +28,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use crate::decode::{self, CollectorPause};
 use crate::error::{self, Fault, Held};
+use crate::extended;
 use crate::history::{Log, SHIFTED, Step, StepRef};
 use crate::lock::{Guard, Lock};
 use crate::memory::Memory;
@@ -168,6 +169,7 @@ impl Document {
     }
 
     pub(crate) fn around(editor: Editor<Memory>) -> Document {
+        Python::attach(extended::prepare);
         Document {
             state: Lock::new(State {
                 editor: Some(editor),
