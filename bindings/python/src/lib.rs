@@ -4,6 +4,7 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | `spare` | memory for errors where the system gives none |
 //! | `error` | exceptions |
 //! | `lock` | the lock of a document |
 //! | `extended` | dates, times, decimals and UUIDs |
@@ -53,6 +54,7 @@ mod query;
 mod recording;
 mod remote;
 mod search;
+mod spare;
 mod table;
 mod template;
 mod transaction;
@@ -62,6 +64,9 @@ mod view;
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
 use pyo3::prelude::*;
+
+#[global_allocator]
+static MEMORY: spare::Spare = spare::Spare::new();
 
 /// Refuses interpreters other than the main one. What is kept in statics, such as classes of
 /// Python's own library, belongs to one interpreter, and would outlive another.

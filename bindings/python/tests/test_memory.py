@@ -23,7 +23,7 @@ CALLS = {
         "livebuf.dumps(o, tables=False)",
     ),
     "dumps sorted": ("o = rows(20_000)", "livebuf.dumps(o, sort_keys=True)"),
-    "dumps of texts": ("o = ['x' * 1000] * 5_000", "livebuf.dumps(o)"),
+    "dumps of texts": ("o = [str(n) * 200 for n in range(5_000)]", "livebuf.dumps(o)"),
     "dumps of keys": ("o = {f'key {n}': n for n in range(100_000)}", "livebuf.dumps(o)"),
     "loads": ("o = livebuf.dumps(rows(20_000))", "livebuf.loads(o)"),
     "from_json": ("o = json.dumps(rows(20_000))", "livebuf.from_json(o)"),
@@ -33,7 +33,7 @@ CALLS = {
         "livebuf.from_json(o, lines=True)",
     ),
     "to_json": ("d = document(rows(40_000))", "livebuf.to_json(d)"),
-    "to_json of keys": ("d = document([{'k' * 200: True}] * 40_000)", "livebuf.to_json(d)"),
+    "to_json of keys": ("d = document([{'k' * 200: True}] * 20_000)", "livebuf.to_json(d)"),
     "to_json indented": ("d = document(rows(20_000))", "livebuf.to_json(d, indent=8)"),
     "to_json sorted": ("d = document(rows(20_000))", "livebuf.to_json(d, sort_keys=True)"),
     "to_json of plain": ("o = rows(20_000)", "livebuf.to_json(o)"),
@@ -52,11 +52,11 @@ CALLS = {
         "livebuf.from_arrow(d.root.table)",
     ),
     "diff": (
-        "a, b = (document([{'a': n * k} for n in range(60_000)]) for k in (1, 2))",
+        "a, b = (document([{'a': n * k} for n in range(20_000)]) for k in (1, 2))",
         "livebuf.diff(a, b)",
     ),
     "diff of arrays": (
-        "a, b = (document([n * n % k for n in range(60_000)]) for k in (997, 1009))",
+        "a, b = (document([n * n % k for n in range(20_000)]) for k in (997, 1009))",
         "livebuf.diff(a, b)",
     ),
     "diff of objects": (
@@ -166,15 +166,14 @@ def attempt(work, limit):
 def main(prepare, work):
     exec(prepare, globals())
     work = compile(work, "work", "exec")
-    # Its first run imports what it needs, and leaves memory for others.
-    limit, failures, ends = 1 << 29, 0, []
-    while limit > 20_000 and failures < 12:
+    limit, failures, ends = 1 << 26, 0, []
+    while limit > 20_000 and failures < 6:
         end = attempt(work, limit)
         ends.append((limit, end))
         if end not in (0, 1):
             sys.exit(f"{end} with {limit} bytes; before: {ends[-4:]}")
         failures += end
-        limit = int(limit * 0.83)
+        limit = int(limit * 0.75)
     print(ends)
     if not failures:
         sys.exit("it never ran out of memory")
