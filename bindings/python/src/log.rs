@@ -421,7 +421,9 @@ impl Log {
     fn _elsewhere(py: Python<'_>, source: Py<PyAny>, name: PathBuf) -> PyResult<Log> {
         let opened = py.detach(|| LogReader::elsewhere(Remote(source), &name));
         Ok(Log {
-            state: Mutex::new(State::Reads(Arc::new(opened.map_err(|failure| error::log(py, &failure))?))),
+            state: Mutex::new(State::Reads(Arc::new(
+                opened.map_err(|failure| error::log(py, &failure))?,
+            ))),
             types: Mutex::default(),
             path: name,
             mode: "r".to_owned(),

@@ -307,7 +307,11 @@ impl Memory {
 
     /// The first `used` bytes as a Python object. Where possible it is the object that they lie
     /// in: the next edit then moves elsewhere.
-    pub(crate) fn to_bytes<'py>(&self, py: Python<'py>, used: usize) -> PyResult<Bound<'py, PyBytes>> {
+    pub(crate) fn to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        used: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         if let Owner::Bytes(bytes) = &self.owner {
             let bytes = bytes.bind(py);
             if self.access() == Access::Write {

@@ -294,8 +294,7 @@ impl Table {
             }
         };
         let non_finite = encode::non_finite(non_finite)?;
-        let mut options =
-            ExportOptions::new().narrow(narrow).text(layout).non_finite(non_finite);
+        let mut options = ExportOptions::new().narrow(narrow).text(layout).non_finite(non_finite);
         if let Some(rows) = batch_rows {
             options = options.batch_rows(rows);
         }

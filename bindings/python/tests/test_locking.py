@@ -182,7 +182,7 @@ def callers(doc: Document) -> dict[str, Callable[[], Any]]:
         "indent": lambda: livebuf.to_json(doc, indent=number),  # type: ignore[arg-type]
         "decode": lambda: livebuf.Decoder(dict[str, Any]).decode(doc),
         "hook": lambda: livebuf.Decoder(
-            dict[str, complex], dec_hook=lambda *_: default(None)
+            dict[str, complex], dec_hook=lambda *_: complex(default(None))
         ).decode(livebuf.dumps({"a": 1})),
         "from bytes": lambda: livebuf.loads(Bytes(livebuf.dumps([1]))),
         "edit bytes": lambda: Document(Bytes(livebuf.dumps([1]))).root.extend(range(100)),
@@ -193,7 +193,7 @@ def callers(doc: Document) -> dict[str, Callable[[], Any]]:
         "filter": lambda: rows.table.column("a").filter(Real(1.0), Real(2.0)),
         "select": lambda: rows.table.select(["a", "b"]).slice(number),
         "split": lambda: rows.table.split(number),
-        "iterate": lambda: [look() for _ in doc.root.items()],
+        "iterate": lambda: [look() for _ in rows[0].items()],
         "reversed": lambda: [look() for _ in reversed(array.root)],
     }
 
@@ -382,10 +382,12 @@ def test_a_partial_document_that_is_read_can_be_waited_for_and_interrupted() -> 
 def test_many_threads_take_turns() -> None:
     """Those that look for signals meanwhile keep their turn."""
     doc = livebuf.from_json('{"n": 0}')
-    until = time.monotonic() + 1.0
     counts = [0] * 6
+    begin = threading.Barrier(len(counts))
 
     def work(number: int) -> None:
+        begin.wait(30)
+        until = time.monotonic() + 1.0
         while time.monotonic() < until:
             with doc.transaction():
                 doc["n"] += 1

@@ -891,11 +891,13 @@ impl Source {
             Type::Text(layout) | Type::Json(layout) | Type::Binary(layout) => {
                 let texts = rows.map(|(row, slot)| match slot {
                     None => Ok(None),
-                    Some(value) => match bytes_of(kind, &value, self.is_shared(), self.non_finite) {
-                        Ok(Some(bytes)) => Ok(Some(bytes)),
-                        Ok(None) => Err(refused(&value, kind).at_row(row)),
-                        Err(error) => Err(error.at_row(row)),
-                    },
+                    Some(value) => {
+                        match bytes_of(kind, &value, self.is_shared(), self.non_finite) {
+                            Ok(Some(bytes)) => Ok(Some(bytes)),
+                            Ok(None) => Err(refused(&value, kind).at_row(row)),
+                            Err(error) => Err(error.at_row(row)),
+                        }
+                    }
                 });
                 let is_text = !matches!(kind, Type::Binary(_));
                 self.bytes(*layout, is_text, length, validity(), texts)

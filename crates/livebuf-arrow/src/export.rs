@@ -459,11 +459,8 @@ impl Exporter {
 
     fn planned(&self, items: Items, shape: Rows) -> Plan {
         let range = self.range(items.part(0..usize::MAX));
-        let source = Source::new(
-            Arc::clone(&self.pinned),
-            self.options.copy,
-            self.options.non_finite,
-        );
+        let source =
+            Source::new(Arc::clone(&self.pinned), self.options.copy, self.options.non_finite);
         Plan { source, items, range, shape }
     }
 

@@ -398,7 +398,8 @@ mod tests {
         };
         let (old, new): (&DocBuf, &DocBuf) =
             (Box::leak(Box::new(old.clone())), Box::leak(Box::new(new.clone())));
-        let steps = steps(&values(old), &values(new), Rule::Kinds, &RandomState::default()).unwrap();
+        let steps =
+            steps(&values(old), &values(new), Rule::Kinds, &RandomState::default()).unwrap();
         let (mut now, new) = (list(old), list(new));
         let mut places = Places::new(0, now.len());
         for step in steps {
