@@ -286,9 +286,8 @@ impl<'v> Walk<'v> {
             (None, None) => 0,
         };
         // Its own pointer is short.
-        match self.changes.len() == self.changes.capacity() {
-            true => self.refused = self.refused.and(room_for_more(&mut self.changes)),
-            false => {}
+        if self.changes.len() == self.changes.capacity() {
+            self.refused = self.refused.and(room_for_more(&mut self.changes));
         }
         if self.refused.is_ok() {
             self.changes.push(change);
