@@ -273,6 +273,7 @@ impl Table {
         *, narrow=false, copy=false, text="utf8", batch_rows=None, max_cells=None,
         non_finite="error"
     ))]
+    #[allow(clippy::too_many_arguments, reason = "options by their names")]
     fn with_options(
         &self,
         py: Python<'_>,
