@@ -271,6 +271,35 @@ fn values_that_json_lacks() {
     assert_eq!(test.apply(&mut doc).unwrap_err().kind(), PatchErrorKind::TestFailed);
 }
 
+/// `test` compares numbers of all kinds by their values. Bug: decimals equalled only their like,
+/// digit by digit, and a number kept as text equalled no decimal.
+#[test]
+fn decimals_are_numbers() {
+    let text = |number: &str| livebuf_json::from_str(&format!("[{number}]")).unwrap();
+    let decimal = |number: &str| json!([number.parse::<livebuf::Decimal>().unwrap()]);
+    let long = "0.1000000000000000055";
+    for (stored, wanted, equal) in [
+        (decimal("19.90"), text("19.90"), true),
+        (decimal("19.90"), text("19.9"), true),
+        (decimal("19.90"), decimal("19.9"), true),
+        (text("19.9"), decimal("19.90"), true),
+        (decimal("2.00"), text("2"), true),
+        (text("2"), decimal("2.0"), true),
+        (text(long), decimal(long), true),
+        (decimal(long), text(long), true),
+        (decimal("0.1"), text(long), false),
+        (decimal("9007199254740993"), text("9007199254740992.0"), false),
+        (decimal("1"), json!(["1"]), false),
+        (decimal("1"), json!([true]), false),
+    ] {
+        let operation = json!([{"op": "test", "path": ""}]);
+        let mut patch = operation.clone();
+        patch.set_pointer("/0/value", wanted.doc().root()).unwrap();
+        let applied = Patch::from_doc(patch).unwrap().apply(&mut stored.clone());
+        assert_eq!(applied.is_ok(), equal, "{stored:?} {wanted:?}");
+    }
+}
+
 /// In a fixed buffer: without an undo log it is refused, with one it is whole or nothing.
 #[test]
 fn fixed_buffers() {

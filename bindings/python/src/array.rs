@@ -619,7 +619,7 @@ impl Elements {
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let array = self.array.bind(py);
         let view = &array.get().view;
-        if self.ready.len() > 0 && view.edits(py) == self.read_at {
+        if self.ready.len() > 0 && view.edits(py)? == self.read_at {
             self.next += 1;
             return Ok(self.ready.next());
         }

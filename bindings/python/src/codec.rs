@@ -42,7 +42,7 @@ pub(crate) fn dumps<'py>(
     }
     let document = encode::document(obj, default, options)?;
     let sorted = sorted(&document.doc().root(), options).map_err(error::raise)?;
-    Ok(PyBytes::new(obj.py(), sorted.as_bytes()))
+    error::bytes(obj.py(), sorted.as_bytes())
 }
 
 /// `dumps` with options that are given once, for many objects.

@@ -8,11 +8,12 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 use livebuf::{Array, ArrayIter, Checked, Error, ErrorKind, Fields, Kind, Object, Value};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString};
 
-use crate::error::{Fault, Held};
+use crate::error::{self, Fault, Held};
 use crate::extended::{self, decimal_class};
 
 /// As `text.is_ascii()`, which looks at up to 31 last bytes one by one.
@@ -50,8 +51,11 @@ pub(crate) fn text<'py>(py: Python<'py>, text: &[u8]) -> Held<Bound<'py, PyStrin
         let length = text.len() as ffi::Py_ssize_t;
         let object = ffi::PyUnicode_DecodeUTF8(text.as_ptr().cast(), length, std::ptr::null());
         if object.is_null() {
-            drop(PyErr::fetch(py));
-            return Err(Error::new(ErrorKind::BadText, 0).into());
+            let failure = PyErr::fetch(py);
+            return Err(match failure.is_instance_of::<PyMemoryError>(py) {
+                true => failure.into(),
+                false => Error::new(ErrorKind::BadText, 0).into(),
+            });
         }
         Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
     }
@@ -88,17 +92,37 @@ fn decimal<'py>(py: Python<'py>, text: &str) -> Held<Bound<'py, PyAny>> {
     }
 }
 
+// PyO3's own constructors panic where memory runs out.
+
+#[inline]
+fn int(py: Python<'_>, value: i64) -> Held<Bound<'_, PyAny>> {
+    // SAFETY: a new reference, or null with an exception.
+    Ok(unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromLongLong(value)) }?)
+}
+
+#[inline]
+fn float(py: Python<'_>, value: f64) -> Held<Bound<'_, PyAny>> {
+    // SAFETY: as above.
+    Ok(unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyFloat_FromDouble(value)) }?)
+}
+
+#[inline]
+fn new_dict(py: Python<'_>) -> Held<Bound<'_, PyDict>> {
+    // SAFETY: as above, and it is a dict.
+    unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyDict_New())?.cast_into_unchecked()) }
+}
+
 /// A value that is neither object nor array.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn scalar<'py>(py: Python<'py>, value: &Value<'_, Checked>) -> Held<Bound<'py, PyAny>> {
     Ok(match value.kind() {
         Kind::String => text(py, value.as_text_bytes()?.unwrap_or_default())?.into_any(),
-        Kind::Int => PyInt::new(py, value.as_i64().unwrap_or(0)).into_any(),
-        Kind::Float => PyFloat::new(py, value.as_f64().unwrap_or(0.0)).into_any(),
+        Kind::Int => int(py, value.as_i64().unwrap_or(0))?,
+        Kind::Float => float(py, value.as_f64().unwrap_or(0.0))?,
         Kind::Bool => PyBool::new(py, value.as_bool() == Some(true)).to_owned().into_any(),
         Kind::Null => py.None().into_bound(py),
         Kind::Uint => PyInt::new(py, value.as_u64().unwrap_or(0)).into_any(),
-        Kind::Bytes => PyBytes::new(py, value.as_bytes()?.unwrap_or_default()).into_any(),
+        Kind::Bytes => error::bytes(py, value.as_bytes()?.unwrap_or_default())?.into_any(),
         Kind::NumberText => number(py, value.as_number_text()?.unwrap_or_default())?,
         _ => return other(py, value),
     })
@@ -230,12 +254,12 @@ impl<'py> Decoder<'py> {
         self.spend(count)?;
         let list = List::new(self.py, count)?;
         if let Some(items) = array.as_slice::<i64>() {
-            return list.fill(items.iter().map(|&item| Ok(PyInt::new(self.py, item).into_any())));
+            return list.fill(items.iter().map(|&item| int(self.py, item)));
         }
         if array.column_type() == livebuf::ColumnType::F64
             && let Some(items) = array.as_slice::<f64>()
         {
-            return list.fill(items.iter().map(|&item| Ok(PyFloat::new(self.py, item).into_any())));
+            return list.fill(items.iter().map(|&item| float(self.py, item)));
         }
         list.fill(array.iter().map(|item| self.value(&item?, depth)))
     }
@@ -251,7 +275,7 @@ impl<'py> Decoder<'py> {
             return self.fields(&keys, slots.end(), slots, depth);
         }
         self.spend(object.len())?;
-        let dict = PyDict::new(self.py);
+        let dict = new_dict(self.py)?;
         for member in object.iter() {
             let (key, value) = member?;
             let key = text(self.py, key.as_bytes())?;
@@ -296,7 +320,7 @@ impl<'py> Decoder<'py> {
         }
         let object = value.as_object()?.ok_or(Error::new(ErrorKind::WrongType, 0))?;
         self.spend(object.len())?;
-        Ok(Level::Dict(PyDict::new(self.py), object.iter(), None))
+        Ok(Level::Dict(new_dict(self.py)?, object.iter(), None))
     }
 
     /// An object whose fields lie in slots. Slots may be without a value.
@@ -311,13 +335,13 @@ impl<'py> Decoder<'py> {
         let first = self.values.len();
         let all = keys.all.as_ref().filter(|_| keys.keys.len() == end);
         // Values are collected first, as long as no slot is without one.
-        let mut dict = all.is_none().then(|| PyDict::new(self.py));
+        let mut dict = all.is_none().then(|| new_dict(self.py)).transpose()?;
         for item in slots {
             let (slot, value) = item?;
             self.spend(1)?;
             let value = self.value(&value, depth)?;
             if dict.is_none() && slot != self.values.len() - first {
-                dict = Some(self.gathered(PyDict::new(self.py), keys, first)?);
+                dict = Some(self.gathered(new_dict(self.py)?, keys, first)?);
             }
             match &dict {
                 Some(dict) => put(dict, keys.at(slot)?, &value)?,
@@ -329,7 +353,7 @@ impl<'py> Decoder<'py> {
             (None, Some(all)) if self.values.len() - first == end => {
                 self.gathered(all.copy()?, keys, first)?
             }
-            (None, _) => self.gathered(PyDict::new(self.py), keys, first)?,
+            (None, _) => self.gathered(new_dict(self.py)?, keys, first)?,
         }
         .into_any())
     }
@@ -375,7 +399,7 @@ impl<'py> Decoder<'py> {
         }
         let mut all = None;
         if end >= MANY_KEYS {
-            let dict = PyDict::new(self.py);
+            let dict = new_dict(self.py)?;
             for key in &keys {
                 dict.set_item(key, self.py.None())?;
             }

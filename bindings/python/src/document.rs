@@ -11,7 +11,7 @@ use livebuf::{Doc, DocBuf, Editor, ErrorKind, Kind, Storage};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyTuple, PyType};
 
 use crate::compare;
 use crate::decode;
@@ -47,7 +47,7 @@ impl Document {
 /// The root as a Python object.
 fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     let (py, document) = (slf.py(), slf.get());
-    let state = document.lock(py);
+    let state = document.lock(py)?;
     let editor = state.whole()?;
     let value = editor.doc().root();
     match editor.root_id() {
@@ -109,9 +109,14 @@ impl Document {
         slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // What lies directly below the root is found without making a view of the root.
+        // What lies directly below the root is found without making a view of the root. Keys that
+        // may run Python code are left to that view: it asks them before it locks.
         let (py, document) = (slf.py(), slf.get());
-        let state = document.lock(py);
+        let index = || match key.is_exact_instance_of::<PyInt>() {
+            true => key.extract::<usize>().ok(),
+            false => None,
+        };
+        let state = document.lock(py)?;
         let (mut missing, mut container) = (false, None);
         if let Ok(editor) = state.whole() {
             let value = editor.doc().root();
@@ -128,7 +133,7 @@ impl Document {
                     Found::Nothing => missing = true,
                 }
             } else if value.kind() == Kind::Array
-                && let Ok(index) = key.extract::<usize>()
+                && let Some(index) = index()
                 && let Some(node) = editor.root_id()
             {
                 match found(py, editor, value.get(index).map_err(Fault::Core)?, node)? {
@@ -219,7 +224,7 @@ impl Document {
         let (py, text) = (slf.py(), pointer.to_str()?);
         let fallback = fallback(default)?;
         let found = {
-            let state = slf.get().lock(py);
+            let state = slf.get().lock(py)?;
             look(py, &state.whole()?.doc().root(), text)?
         };
         found.or_follow(|| Ok(root(slf)?), text, fallback)
@@ -260,7 +265,7 @@ impl Document {
     ///
     /// Raises `DamagedError` where the memory holds no document. This one is then as before.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
-        let mut state = self.lock(py);
+        let mut state = self.lock(py)?;
         let storage = state.editor()?.storage();
         if storage.is_bytes() {
             return Ok(());
@@ -321,7 +326,7 @@ impl Document {
     /// is none, or where an edit ended it.
     #[getter]
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let state = self.lock(py).whole()?.state();
+        let state = self.lock(py)?.whole()?.state();
         Ok(state.map(|state| PyBytes::new(py, &state.to_bytes())))
     }
 
@@ -336,7 +341,7 @@ impl Document {
                 Err(_) => return Err(PyValueError::new_err("a state has 16 bytes")),
             },
         };
-        let mut state = self.lock(py);
+        let mut state = self.lock(py)?;
         state.outside_led()?;
         self.begin_edit(py, &mut state)?;
         state.editor_mut()?.set_state(name).map_err(error::raise)
@@ -406,7 +411,7 @@ impl Document {
     ///
     /// Linear in the bytes. Raises `DamagedError` with the first problem and its offset.
     fn validate(&self, py: Python<'_>) -> PyResult<()> {
-        let mut state = self.lock(py);
+        let mut state = self.lock(py)?;
         Ok(self.detached(py, &mut state, |editor| editor.validate())?)
     }
 
@@ -414,7 +419,7 @@ impl Document {
     #[pyo3(signature = (*, tables=true, min_width=1))]
     fn compact(&self, py: Python<'_>, tables: bool, min_width: u8) -> PyResult<()> {
         let options = encode::options(tables, min_width)?;
-        let mut state = self.lock(py);
+        let mut state = self.lock(py)?;
         self.begin_edit(py, &mut state)?;
         state.layout = new_layout();
         Ok(self.detached(py, &mut state, |editor| editor.compact_with(options))?)
@@ -423,7 +428,7 @@ impl Document {
     /// Where the bytes are: a dict of counts. Validates the document.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = {
-            let mut state = self.lock(py);
+            let mut state = self.lock(py)?;
             self.detached(py, &mut state, |editor| editor.doc().stats())?
         };
         let dict = PyDict::new(py);
@@ -455,7 +460,7 @@ impl Document {
     /// SHA-256 of the value, whatever its layout: equal documents have equal digests.
     fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let digest = {
-            let mut state = self.lock(py);
+            let mut state = self.lock(py)?;
             self.detached(py, &mut state, |editor| {
                 let bytes = editor.as_bytes().len();
                 editor.doc().root().digest(&mut decode::default_budget(bytes))
@@ -466,7 +471,7 @@ impl Document {
 
     /// A copy in memory of its own, which can be edited.
     fn copy(&self, py: Python<'_>) -> PyResult<Document> {
-        let state = self.lock(py);
+        let state = self.lock(py)?;
         let editor = state.whole()?;
         // The copy of a trusted document is trusted.
         match editor.is_trusted() {
@@ -532,26 +537,26 @@ impl Document {
     /// Bytes that the document takes.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.lock(py).whole()?.as_bytes().len())
+        Ok(self.lock(py)?.whole()?.as_bytes().len())
     }
 
     /// Whether edits are refused.
     #[getter]
     fn readonly(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lock(py).editor()?.storage().access() == Access::Never)
+        Ok(self.lock(py)?.editor()?.storage().access() == Access::Never)
     }
 
     /// Whether this library wrote or validated the document, or you said `trusted=True`. Space
     /// that edits free is then reused, and exports do not validate.
     #[getter]
     fn trusted(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lock(py).editor()?.is_trusted())
+        Ok(self.lock(py)?.editor()?.is_trusted())
     }
 
     /// Whether the document was closed.
     #[getter]
-    fn closed(&self, py: Python<'_>) -> bool {
-        matches!(self.lock(py).editor(), Err(Fault::Closed))
+    fn closed(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(matches!(self.lock(py)?.editor(), Err(Fault::Closed)))
     }
 
     /// The document's bytes, ready to send or store.
@@ -559,13 +564,13 @@ impl Document {
     /// Takes constant time if the document lies in memory of its own. The next edit then moves
     /// it to other memory.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let state = self.lock(py);
+        let state = self.lock(py)?;
         let (editor, bytes) = (state.whole()?, state.all_bytes()?);
         if self.exports().load(Ordering::Acquire) > 0 || editor.transactions() > 0 {
             // Somebody may write through an export, and rolling back changes bytes.
-            return Ok(PyBytes::new(py, bytes));
+            return error::bytes(py, bytes);
         }
-        Ok(editor.storage().to_bytes(py, bytes.len()))
+        editor.storage().to_bytes(py, bytes.len())
     }
 
     /// Plain Python objects: dicts, lists and scalars; with `type` an object of that type, as by
@@ -579,7 +584,7 @@ impl Document {
         if let Some(target) = r#type {
             return typed(slf.as_any(), target, max_values);
         }
-        let state = slf.get().lock(slf.py());
+        let state = slf.get().lock(slf.py())?;
         let document = state.whole()?.doc();
         let limit = max_values.unwrap_or(decode::default_budget(document.as_bytes().len()));
         Ok(decode::to_python(slf.py(), &document.root(), limit)?)
@@ -618,7 +623,7 @@ impl Document {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        if slf.get().closed(slf.py()) {
+        if slf.get().closed(slf.py())? {
             return Ok("<livebuf.Document, closed>".into());
         }
         let bytes = slf.get().nbytes(slf.py())?;
@@ -635,12 +640,12 @@ impl Document {
     /// `dump` the document under another name then.
     fn flush(slf: &Bound<'_, Self>) -> PyResult<()> {
         let (py, document) = (slf.py(), slf.get());
-        document.lock(py).outside_transactions()?;
+        document.lock(py)?.outside_transactions()?;
         if let Some(target) = document.target(py) {
             // Without the lock: it runs Python code.
             return target.call_method1("commit", (slf,)).map(drop);
         }
-        let state = document.lock(py);
+        let state = document.lock(py)?;
         document.commit(py, &state)
     }
 
@@ -653,15 +658,15 @@ impl Document {
     #[pyo3(signature = (*, commit=true))]
     fn close(slf: &Bound<'_, Self>, commit: bool) -> PyResult<()> {
         let (py, document) = (slf.py(), slf.get());
-        if !document.closed(py) {
-            document.lock(py).outside_transactions()?;
+        if !document.closed(py)? {
+            document.lock(py)?.outside_transactions()?;
         }
         if let Some(target) = document.target(py)
-            && !document.closed(py)
+            && !document.closed(py)?
         {
             target.call_method1("finish", (slf, commit))?;
         }
-        let mut state = document.lock(py);
+        let mut state = document.lock(py)?;
         let Some(editor) = &state.editor else { return Ok(()) };
         // First of all: whether edits are committed must not depend on whether the memory can
         // be released.
@@ -727,7 +732,7 @@ fn edit_at(
     let (py, document) = (slf.py(), slf.get());
     // Dropping these may run Python code, so it happens after the lock.
     let mut trash = Vec::new();
-    let mut state = document.lock(py);
+    let mut state = document.lock(py)?;
     document.begin_edit(py, &mut state)?;
     let aside = match document.views().len() {
         0 => None,

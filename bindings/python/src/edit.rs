@@ -57,7 +57,7 @@ impl Document {
         editor.set_root(*value)?;
         let copy = Document::around(editor);
         // Iterators that go on in the copy see by this that they must read again.
-        copy.lock(py).edits = of.edits;
+        copy.lock(py)?.edits = of.edits;
         Ok(Py::new(py, copy)?)
     }
 }
@@ -118,7 +118,7 @@ impl View {
         let document = self.document(py);
         // Dropping these may run Python code, so it happens after the lock.
         let mut trash = Vec::new();
-        let mut state = document.get().lock(py);
+        let mut state = document.get().lock(py)?;
         if self.has_left(&document) {
             drop(state);
             return self.edit_many(py, before, change, edit);
@@ -365,7 +365,8 @@ impl Aside {
         let views = document.get().views();
         for (step, copy) in &self.copies {
             let copy = copy.bind(py);
-            let copied = copy.get().lock(py);
+            // Nobody else knows it yet.
+            let Some(copied) = copy.get().free(py) else { continue };
             let (Ok(editor), mut path) = (copied.editor(), self.path.clone()) else { continue };
             let Some(node) = editor.root_id() else { continue };
             let hash = match step {

@@ -8,6 +8,7 @@ use std::ptr;
 use livebuf::{
     ColumnType, Editor, EncodeOptions, Encoder, ErrorKind, Extended, New, Storage, Tensor,
 };
+use livebuf_json::NonFinite;
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 #[cfg(not(feature = "abi3"))]
@@ -36,6 +37,15 @@ pub(crate) fn options(tables: bool, min_width: u8) -> PyResult<EncodeOptions> {
         return Err(PyValueError::new_err("min_width must be 1, 2, 4 or 8"));
     }
     Ok(EncodeOptions { tables, min_width, ..EncodeOptions::default() })
+}
+
+/// What becomes of infinities and NaN, by its name.
+pub(crate) fn non_finite(name: &str) -> PyResult<NonFinite> {
+    match name {
+        "error" => Ok(NonFinite::Error),
+        "null" => Ok(NonFinite::Null),
+        _ => Err(PyValueError::new_err("non_finite must be \"error\" or \"null\"")),
+    }
 }
 
 /// What serves one call after another: an encoder's tables, and memory to encode in.
@@ -76,7 +86,7 @@ pub(crate) fn bytes<'py>(
     options: EncodeOptions,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = object.py();
-    let copy = |document: &Editor<Memory>| Ok(PyBytes::new(py, document.as_bytes()));
+    let copy = |document: &Editor<Memory>| error::bytes(py, document.as_bytes());
     encode(object, default, options, copy, |document| {
         let used = document.as_bytes().len();
         document.into_parts().0.into_bytes(py, used)
@@ -244,6 +254,7 @@ impl Failure {
         }
         let place = if place.is_empty() { String::new() } else { format!(", at obj{place}") };
         match self.cause {
+            Cause::Core(error) if error.kind() == ErrorKind::Io => error::core(py, &error),
             Cause::Core(error) => error::encode(py, format!("{error}{place}"), error.kind()),
             Cause::Message(message) => {
                 error::encode(py, format!("{message}{place}"), ErrorKind::Unsupported)
@@ -575,7 +586,7 @@ impl Walk {
             return self.view(&view.get().view, py);
         }
         if let Ok(document) = object.cast::<Document>() {
-            let state = document.get().lock(py);
+            let state = document.get().lock(py)?;
             let root = state.editor().map_err(PyErr::from)?.doc().root();
             return Ok(self.encoder.value(&root)?);
         }

@@ -7,7 +7,7 @@ use livebuf::{DeltaError, ErrorKind};
 use pyo3::exceptions::{PyBlockingIOError, PyMemoryError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyString, PyType};
+use pyo3::types::{PyBytes, PyString, PyType};
 
 /// The classes of `livebuf/_errors.py`.
 struct Classes {
@@ -218,6 +218,20 @@ fn make(
 const POINTER: &str = "malformed JSON pointer: it must be empty or begin with \"/\", an index in \
                        it must be 0 or have no leading 0, and ~ must be ~0 or ~1";
 
+/// `MemoryError`, if that is what an error of the core means.
+fn out_of_memory(error: Option<&livebuf::Error>) -> Option<PyErr> {
+    let error = error.filter(|error| error.kind() == ErrorKind::Io)?;
+    Some(PyMemoryError::new_err(error.to_string()))
+}
+
+/// New `bytes`.
+pub(crate) fn bytes<'py>(py: Python<'py>, content: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, content.len(), |place| {
+        place.copy_from_slice(content);
+        Ok(())
+    })
+}
+
 /// The exception for an error of the core.
 pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
     let kind = error.kind();
@@ -241,8 +255,8 @@ pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
         }
         _ => classes.damaged.clone_ref(py),
     };
-    if kind == ErrorKind::Io {
-        return PyMemoryError::new_err(error.to_string());
+    if let Some(memory) = out_of_memory(Some(error)) {
+        return memory;
     }
     let message = match kind {
         ErrorKind::BadPointer => POINTER.to_owned(),
@@ -281,6 +295,9 @@ pub(crate) fn delta(py: Python<'_>, error: &DeltaError) -> PyErr {
 /// An error of a patch.
 fn patch(py: Python<'_>, error: &livebuf_patch::PatchError) -> PyErr {
     use livebuf_patch::PatchErrorKind as Patch;
+    if let Some(memory) = out_of_memory(error.core_error().as_ref()) {
+        return memory;
+    }
     let kind = match (error.kind(), error.core_error()) {
         (_, Some(cause)) => cause.kind(),
         (Patch::NotFound, _) => ErrorKind::NotFound,
@@ -372,6 +389,9 @@ pub(crate) fn json(
     text: &[u8],
 ) -> PyErr {
     let Some(place) = error.position() else { return printing(py, error) };
+    if let Some(memory) = out_of_memory(error.core_error().as_ref()) {
+        return memory;
+    }
     let mut offset = place.offset as usize;
     if input.is_instance_of::<PyString>() {
         // Counts characters: bytes that continue one do not count.

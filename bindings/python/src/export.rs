@@ -22,7 +22,7 @@ pub(crate) fn document(
     flags: c_int,
 ) -> PyResult<()> {
     let py = owner.py();
-    let state = owner.get().lock(py);
+    let state = owner.get().lock(py)?;
     state.outside_transactions()?;
     let bytes = state.all_bytes()?;
     // SAFETY: the caller passes a structure to fill. The bytes stay in place until the count of
@@ -506,6 +506,11 @@ impl Numbers {
             (None, Copied::Nothing) => numpy.call_method1("empty", (0,))?,
         };
         let how = PyDict::new(py);
+        // In damaged documents a column may have another length than its numbers.
+        let size: usize = array.getattr("size")?.extract()?;
+        if !mask.is_empty() && mask.len() != size {
+            return Err(error::raise(livebuf::Error::new(livebuf::ErrorKind::BadCount, 0)));
+        }
         if mask.contains(&1) {
             how.set_item("mask", of_bytes(&mask, "?")?)?;
         }

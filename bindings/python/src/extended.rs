@@ -104,6 +104,12 @@ impl Uuids {
     }
 }
 
+/// Imports what values become, so that no code of modules runs later, under a document's lock.
+pub(crate) fn prepare(py: Python<'_>) {
+    // Without these modules a value of theirs is an error.
+    let _ = (decimal_class(py), Uuids::get(py));
+}
+
 /// The value that an object is.
 pub(crate) enum Read {
     Value(Extended),

@@ -1,7 +1,7 @@
 //! JSON text to documents and back.
 
 use livebuf::{DuplicateKeys, EncodeOptions, Value};
-use livebuf_json::{NonFinite, NumberPolicy, PrintOptions, ReadOptions};
+use livebuf_json::{NumberPolicy, PrintOptions, ReadOptions};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -116,11 +116,7 @@ pub(crate) fn to_json<'py>(
     sort_keys: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = obj.py();
-    let mut options = PrintOptions::new().non_finite(match non_finite {
-        "error" => NonFinite::Error,
-        "null" => NonFinite::Null,
-        _ => return Err(PyValueError::new_err("non_finite must be \"error\" or \"null\"")),
-    });
+    let mut options = PrintOptions::new().non_finite(encode::non_finite(non_finite)?);
     if let Some(indent) = indent {
         options = match indent.extract::<usize>() {
             Ok(spaces) => options.indent(&" ".repeat(spaces.min(64))),
@@ -164,7 +160,7 @@ pub(crate) fn to_json<'py>(
         })?
     } else if let Ok(document) = obj.cast::<Document>() {
         let document = document.get();
-        let state = document.lock(py);
+        let state = document.lock(py)?;
         let editor = state.whole()?;
         let printed = print(&editor.doc().root(), editor.is_trusted(), Some(document));
         drop(state);
@@ -173,5 +169,5 @@ pub(crate) fn to_json<'py>(
         let document = encode::document(obj, None, EncodeOptions::default())?;
         print(&document.doc().root(), true, None)?
     };
-    Ok(PyBytes::new(py, &text))
+    error::bytes(py, &text)
 }

@@ -4,6 +4,7 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | `spare` | memory for errors where the system gives none |
 //! | `error` | exceptions |
 //! | `lock` | the lock of a document |
 //! | `extended` | dates, times, decimals and UUIDs |
@@ -53,60 +54,81 @@ mod query;
 mod recording;
 mod remote;
 mod search;
+mod spare;
 mod table;
 mod template;
 mod transaction;
 mod typed;
 mod view;
 
+use pyo3::exceptions::PyImportError;
+use pyo3::ffi;
 use pyo3::prelude::*;
+
+#[global_allocator]
+static MEMORY: spare::Spare = spare::Spare::new();
+
+/// Refuses interpreters other than the main one. What is kept in statics, such as classes of
+/// Python's own library, belongs to one interpreter, and would outlive another.
+#[allow(unsafe_code)]
+fn refuse_subinterpreters() -> PyResult<()> {
+    // SAFETY: this thread is attached to an interpreter.
+    let number = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
+    match number {
+        0 => Ok(()),
+        _ => Err(PyImportError::new_err(
+            "livebuf works in the main interpreter only, not in subinterpreters: use threads or \
+             processes (with mod_wsgi set WSGIApplicationGroup to %{GLOBAL})",
+        )),
+    }
+}
 
 // Free-threaded interpreters turn their global lock on for this module, which `lock` needs.
 /// The compiled part of `livebuf`.
 #[pymodule(gil_used = true)]
-mod _livebuf {
-    #[pymodule_export]
-    use crate::array::Elements;
-    #[pymodule_export]
-    use crate::codec::{_loads, Encoder, dumps};
-    #[pymodule_export]
-    use crate::document::{_open, _open_bytes, _restore, _write};
-    #[pymodule_export]
-    use crate::export::Numbers;
-    #[pymodule_export]
-    use crate::fields::Fields;
-    #[pymodule_export]
-    use crate::json::{from_json, to_json};
-    #[pymodule_export]
-    use crate::log::{Log, LogColumns, LogRows};
-    #[pymodule_export]
-    use crate::memory::fence;
-    #[pymodule_export]
-    use crate::object::{Members, Ordered};
-    #[pymodule_export]
-    use crate::partial::Partial;
-    #[pymodule_export]
-    use crate::patch::{Patch, diff, merge_diff};
-    #[pymodule_export]
-    use crate::query::{_query, Match, Matches, Query};
-    #[pymodule_export]
-    use crate::recording::{Delta, History, Recording, Step};
-    #[pymodule_export]
-    use crate::table::{Column, ColumnValues, Table, from_arrow};
-    #[pymodule_export]
-    use crate::template::Template;
-    #[pymodule_export]
-    use crate::transaction::Transaction;
-    #[pymodule_export]
-    use crate::typed::decoder::Decoder;
-    #[pymodule_export]
-    use crate::view::{Array, Document, Object};
-
-    use pyo3::prelude::*;
-
-    #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::error::prepare(module.py())?;
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
-    }
+fn _livebuf(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // First of all: classes would be made for that interpreter.
+    refuse_subinterpreters()?;
+    error::prepare(module.py())?;
+    module.add_class::<array::Elements>()?;
+    module.add_function(wrap_pyfunction!(codec::_loads, module)?)?;
+    module.add_class::<codec::Encoder>()?;
+    module.add_function(wrap_pyfunction!(codec::dumps, module)?)?;
+    module.add_function(wrap_pyfunction!(document::_open, module)?)?;
+    module.add_function(wrap_pyfunction!(document::_open_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(document::_restore, module)?)?;
+    module.add_function(wrap_pyfunction!(document::_write, module)?)?;
+    module.add_class::<export::Numbers>()?;
+    module.add_class::<fields::Fields>()?;
+    module.add_function(wrap_pyfunction!(json::from_json, module)?)?;
+    module.add_function(wrap_pyfunction!(json::to_json, module)?)?;
+    module.add_class::<log::Log>()?;
+    module.add_class::<log::LogColumns>()?;
+    module.add_class::<log::LogRows>()?;
+    module.add_function(wrap_pyfunction!(memory::fence, module)?)?;
+    module.add_class::<object::Members>()?;
+    module.add_class::<object::Ordered>()?;
+    module.add_class::<partial::Partial>()?;
+    module.add_class::<patch::Patch>()?;
+    module.add_function(wrap_pyfunction!(patch::diff, module)?)?;
+    module.add_function(wrap_pyfunction!(patch::merge_diff, module)?)?;
+    module.add_function(wrap_pyfunction!(query::_query, module)?)?;
+    module.add_class::<query::Match>()?;
+    module.add_class::<query::Matches>()?;
+    module.add_class::<query::Query>()?;
+    module.add_class::<recording::Delta>()?;
+    module.add_class::<recording::History>()?;
+    module.add_class::<recording::Recording>()?;
+    module.add_class::<recording::Step>()?;
+    module.add_class::<table::Column>()?;
+    module.add_class::<table::ColumnValues>()?;
+    module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(table::from_arrow, module)?)?;
+    module.add_class::<template::Template>()?;
+    module.add_class::<transaction::Transaction>()?;
+    module.add_class::<typed::decoder::Decoder>()?;
+    module.add_class::<view::Array>()?;
+    module.add_class::<view::Document>()?;
+    module.add_class::<view::Object>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

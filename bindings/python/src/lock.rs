@@ -23,6 +23,12 @@ use pyo3::prelude::*;
 ///
 /// A thread may also keep the lock from one call to the next, for a transaction
 /// ([`Guard::keep`]). Its own calls then come in, and those of others wait.
+///
+/// Who waits looks for signals now and then, so that Ctrl-C ends it. Their handlers are Python
+/// code, which may look at the value itself. So nobody stands in the queue while they run.
+///
+/// While a thread has the lock it must run no code that could come back here: it would wait for
+/// itself. Builds with debug assertions panic then.
 pub(crate) struct Lock<T> {
     taken: Cell<bool>,
     /// The thread that keeps the lock.
@@ -34,6 +40,9 @@ pub(crate) struct Lock<T> {
     /// none.
     handed_to: Cell<u64>,
     numbers: Cell<u64>,
+    /// The thread that took the lock last, to find those that wait for themselves.
+    #[cfg(debug_assertions)]
+    holder: Cell<Option<ThreadId>>,
     value: UnsafeCell<T>,
 }
 
@@ -47,6 +56,9 @@ struct Waiting {
 /// How long others may take the lock before a thread that waits for it.
 const PATIENCE: Duration = Duration::from_millis(1);
 
+/// How long a thread that waits looks for no signals.
+const SLICE: Duration = Duration::from_millis(50);
+
 // SAFETY: only attached threads touch the flag, the queue and the numbers, one at a time. Only
 // the thread that has the lock touches the value. The interpreter's lock makes its changes
 // visible to the next thread.
@@ -54,8 +66,16 @@ unsafe impl<T: Send> Sync for Lock<T> {}
 
 /// What a thread may keep locked from one call to the next.
 pub(crate) trait Kept {
+    /// Who calls. Finding out may run Python code, so no lock is held meanwhile.
+    type Caller;
+
+    /// Whether [`enter`](Self::enter) must know who calls.
+    fn asks(&self) -> bool;
+
+    fn caller(py: Python<'_>) -> Self::Caller;
+
     /// The thread that keeps the lock begins a call.
-    fn enter(&mut self, py: Python<'_>);
+    fn enter(&mut self, caller: Option<&Self::Caller>);
 }
 
 /// Holds the lock until it is dropped.
@@ -74,48 +94,82 @@ impl<T: Send + Kept> Lock<T> {
             queue: UnsafeCell::default(),
             handed_to: Cell::new(0),
             numbers: Cell::new(0),
+            #[cfg(debug_assertions)]
+            holder: Cell::new(None),
             value: UnsafeCell::new(value),
         }
     }
 
     /// Waits for the lock. Other Python threads run meanwhile.
+    ///
+    /// # Errors
+    /// What the handler of a signal raised, as `KeyboardInterrupt`.
     #[inline]
-    pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> Guard<'a, T> {
+    pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> PyResult<Guard<'a, T>> {
         if self.taken.get() {
-            self.wait(py);
+            self.wait(py)?;
         }
-        self.taken.set(true);
-        Guard { lock: self, stays: PhantomData }
+        Ok(self.guard())
     }
 
-    /// Whether a thread has the lock.
+    /// The lock, if it is free: without looking at anything else.
     #[inline]
-    pub(crate) fn is_locked(&self, _attached: Python<'_>) -> bool {
-        self.taken.get()
+    pub(crate) fn free<'a>(&'a self, _attached: Python<'a>) -> Option<Guard<'a, T>> {
+        (!self.taken.get()).then(|| self.guard())
+    }
+
+    #[inline]
+    fn guard(&self) -> Guard<'_, T> {
+        self.taken.set(true);
+        #[cfg(debug_assertions)]
+        self.holder.set(Some(thread::current().id()));
+        Guard { lock: self, stays: PhantomData }
     }
 
     /// Returns when the lock is free, or was handed to this thread.
     #[cold]
-    fn wait(&self, py: Python<'_>) {
+    fn wait(&self, py: Python<'_>) -> PyResult<()> {
         if self.is_kept_here() && !self.busy.get() {
-            self.busy.set(true);
             // SAFETY: this thread keeps the lock, and is in no other call.
-            unsafe { &mut *self.value.get() }.enter(py);
-            return;
-        }
-        let number = self.numbers.get() + 1;
-        self.numbers.set(number);
-        let waiting = Waiting { number, thread: thread::current(), since: Instant::now() };
-        self.queue().push_back(waiting);
-        loop {
-            py.detach(thread::park);
-            if self.handed_to.get() == number {
-                self.handed_to.set(0);
-                return;
+            let asks = unsafe { &*self.value.get() }.asks();
+            let caller = asks.then(|| T::caller(py));
+            if self.is_kept_here() && !self.busy.get() {
+                self.busy.set(true);
+                // SAFETY: as above.
+                unsafe { &mut *self.value.get() }.enter(caller.as_ref());
+                return Ok(());
             }
             if !self.taken.get() {
-                self.queue().retain(|waiting| waiting.number != number);
-                return;
+                return Ok(());
+            }
+        }
+        #[cfg(debug_assertions)]
+        assert!(
+            self.holder.get() != Some(thread::current().id())
+                || self.is_kept() && !self.is_kept_here(),
+            "this thread has the lock that it waits for: Python code ran under it"
+        );
+        let number = self.numbers.get() + 1;
+        self.numbers.set(number);
+        let since = Instant::now();
+        loop {
+            let waiting = Waiting { number, thread: thread::current(), since };
+            // Who waited before and looked for signals meanwhile keeps its turn.
+            let queue = self.queue();
+            let at = queue.partition_point(|other| other.since <= since);
+            queue.insert(at, waiting);
+            py.detach(|| thread::park_timeout(SLICE));
+            if self.handed_to.get() == number {
+                self.handed_to.set(0);
+                return Ok(());
+            }
+            self.queue().retain(|waiting| waiting.number != number);
+            if !self.taken.get() {
+                return Ok(());
+            }
+            py.check_signals()?;
+            if !self.taken.get() {
+                return Ok(());
             }
         }
     }
@@ -208,6 +262,8 @@ impl<T> Drop for Guard<'_, T> {
         if self.lock.is_kept() {
             return self.lock.busy.set(false);
         }
+        #[cfg(debug_assertions)]
+        self.lock.holder.set(None);
         match self.lock.queue().is_empty() {
             true => self.lock.taken.set(false),
             false => self.lock.pass_on(),

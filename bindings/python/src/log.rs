@@ -58,7 +58,8 @@ pub(crate) struct Log {
 }
 
 enum State {
-    Reads(LogReader),
+    /// Shared, since what is read of a log elsewhere runs Python code, without the lock.
+    Reads(Arc<LogReader>),
     Writes(Box<livebuf_log::Log>),
     Closed,
 }
@@ -117,6 +118,23 @@ impl Log {
         self.with(py, |state| Ok(state.reader()?.clone()))
     }
 
+    /// Reads of the log. It is locked only where this process adds rows, whose files run no Python
+    /// code.
+    fn read<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl Fn(&LogReader) -> livebuf_log::Result<R> + Send + Sync,
+    ) -> PyResult<R> {
+        let reader = match self.with(py, |state| match state {
+            State::Reads(reader) => Ok(Ok(Arc::clone(reader))),
+            state => Ok(Err(work(state.reader()?)?)),
+        })? {
+            Ok(reader) => reader,
+            Err(done) => return Ok(done),
+        };
+        py.detach(|| work(&reader)).map_err(|failure| error::log(py, &failure))
+    }
+
     fn length(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |state| Ok(state.reader()?.len()))
     }
@@ -152,7 +170,7 @@ impl Log {
         let options = LogOptions::new().sync(sync);
         let opened = py.detach(|| {
             Some(match mode {
-                "r" => LogReader::open(&path).map(State::Reads),
+                "r" => LogReader::open(&path).map(|reader| State::Reads(Arc::new(reader))),
                 "a" => options.open_or_create(&path).map(|log| State::Writes(Box::new(log))),
                 "x" => options.create(&path).map(|log| State::Writes(Box::new(log))),
                 "w" => options.replace(&path).map(|log| State::Writes(Box::new(log))),
@@ -239,17 +257,32 @@ impl Log {
 
     /// Looks at what was written since by another process. Answers how many rows came.
     fn refresh(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |state| match state {
-            State::Reads(reader) => {
-                let refreshed = reader.refresh()?;
-                if refreshed.replaced {
-                    self.forget_types();
+        loop {
+            let before = self.with(py, |state| match state {
+                State::Reads(reader) => Ok(Some(Arc::clone(reader))),
+                State::Writes(_) => Ok(None),
+                State::Closed => Err(Fault::Closed),
+            })?;
+            let Some(before) = before else { return Ok(0) };
+            let mut reader = LogReader::clone(&before);
+            let refreshed = py.detach(|| reader.refresh());
+            let refreshed = refreshed.map_err(|failure| error::log(py, &failure))?;
+            let is_settled = self.with(py, |state| match state {
+                State::Reads(now) if Arc::ptr_eq(now, &before) => {
+                    *now = Arc::new(reader);
+                    if refreshed.replaced {
+                        self.forget_types();
+                    }
+                    Ok(true)
                 }
-                Ok(refreshed.rows)
+                State::Closed => Err(Fault::Closed),
+                // Another thread was faster: what it saw may be newer.
+                _ => Ok(false),
+            })?;
+            if is_settled {
+                return Ok(refreshed.rows);
             }
-            State::Writes(_) => Ok(0),
-            State::Closed => Err(Fault::Closed),
-        })
+        }
     }
 
     /// Writes the log anew, without the bytes of rows that were written twice. Rows keep their
@@ -317,7 +350,7 @@ impl Log {
     fn __getitem__(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let length = self.length(py)?;
         let get = |row: u64| -> PyResult<Option<Py<PyAny>>> {
-            let row = self.with(py, |state| Ok(state.reader()?.get(row)?))?;
+            let row = self.read(py, |reader| reader.get(row))?;
             let value = row.as_ref().and_then(|row| row.value());
             value.map(|value| to_python(py, value.checked())).transpose()
         };
@@ -388,7 +421,9 @@ impl Log {
     fn _elsewhere(py: Python<'_>, source: Py<PyAny>, name: PathBuf) -> PyResult<Log> {
         let opened = py.detach(|| LogReader::elsewhere(Remote(source), &name));
         Ok(Log {
-            state: Mutex::new(State::Reads(opened.map_err(|failure| error::log(py, &failure))?)),
+            state: Mutex::new(State::Reads(Arc::new(
+                opened.map_err(|failure| error::log(py, &failure))?,
+            ))),
             types: Mutex::default(),
             path: name,
             mode: "r".to_owned(),
@@ -405,7 +440,7 @@ impl Log {
 
     /// The document of a group's rows. It was not validated.
     fn _group(&self, py: Python<'_>, index: usize, trusted: bool) -> PyResult<view::Document> {
-        let bytes = self.with(py, |state| Ok(state.reader()?.group_bytes(index)?))?;
+        let bytes = self.read(py, |reader| reader.group_bytes(index))?;
         match bytes {
             Some(bytes) => view::Document::open(Memory::copy(py, &bytes)?, trusted),
             None => Err(error::row(py, index as isize, self._groups(py)?.len() as u64)),

@@ -16,7 +16,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 
-use crate::error::expected;
+use crate::error::{self, expected};
 use crate::remote::Fetched;
 
 /// Who may change the bytes.
@@ -307,17 +307,21 @@ impl Memory {
 
     /// The first `used` bytes as a Python object. Where possible it is the object that they lie
     /// in: the next edit then moves elsewhere.
-    pub(crate) fn to_bytes<'py>(&self, py: Python<'py>, used: usize) -> Bound<'py, PyBytes> {
+    pub(crate) fn to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        used: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         if let Owner::Bytes(bytes) = &self.owner {
             let bytes = bytes.bind(py);
             if self.access() == Access::Write {
                 self.shared.store(cut(bytes, used), Ordering::Relaxed);
             }
             if self.access() != Access::Write && bytes.as_bytes().len() == used {
-                return bytes.clone();
+                return Ok(bytes.clone());
             }
         }
-        PyBytes::new(py, self.bytes().get(..used).unwrap_or_default())
+        error::bytes(py, self.bytes().get(..used).unwrap_or_default())
     }
 
     /// Makes room in memory of our own, in place if there is spare room.
@@ -381,7 +385,7 @@ impl Memory {
             self.length = used;
             self.reallocate(py, used)?;
         }
-        Ok(self.to_bytes(py, used))
+        self.to_bytes(py, used)
     }
 
     /// Bytes of the `bytes` object.

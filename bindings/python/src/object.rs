@@ -605,7 +605,7 @@ impl Members {
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let object = self.object.bind(py);
-        let (edits, layout) = object.get().view.edits(py);
+        let (edits, layout) = object.get().view.edits(py)?;
         let unchanged = edits == self.edits && layout == self.layout || self.length.is_none();
         if unchanged && let Some(item) = self.ready.next() {
             self.given += 1;

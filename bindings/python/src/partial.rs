@@ -1,13 +1,13 @@
 //! `livebuf.Partial`: a document elsewhere, of which only the parts that are read are fetched.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use livebuf::PartialError;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::error::{self, Fault};
@@ -37,6 +37,9 @@ pub(crate) struct Partial {
     reader: Mutex<Option<ThreadId>>,
     source: Py<PyAny>,
 }
+
+/// How long a thread sleeps while another reads.
+const SLICE: Duration = Duration::from_millis(2);
 
 /// Notes the end of a read.
 struct Reading<'a>(&'a Partial);
@@ -77,7 +80,15 @@ impl Partial {
             ));
         }
         let fetched = self.fetched()?;
-        let mut partial = fetched.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut partial = loop {
+            match fetched.try_lock() {
+                Ok(partial) => break partial,
+                Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
+                // Another thread reads. Handlers of signals run meanwhile.
+                Err(TryLockError::WouldBlock) => py.detach(|| thread::sleep(SLICE)),
+            }
+            py.check_signals()?;
+        };
         let _reading = Reading::new(self);
         work(&fetched, &mut partial)
     }
@@ -125,7 +136,7 @@ impl Partial {
                 let memory = Memory::fetched(doc.as_bytes(), Arc::clone(fetched));
                 let document = Bound::new(py, Document::open(memory, false)?)?;
                 let answer = look.call1((&document,)).and_then(plain);
-                document.get().end(py);
+                document.get().end(py)?;
                 if let Err(failure) = &answer
                     && !failure.is_instance_of::<PyException>(py)
                 {
@@ -224,9 +235,10 @@ fn plain(answer: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 
 impl Document {
     /// Ends the reading of a partial document: views of it are closed. Exports keep its memory.
-    fn end(&self, py: Python<'_>) {
-        let mut state = self.lock(py);
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.lock(py)?;
         let memory = state.editor.take().map(|editor| editor.into_parts().0);
         state.kept = memory.filter(|_| self.exports().load(Ordering::Acquire) > 0);
+        Ok(())
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn snapshot(object: &Bound<'_, PyAny>) -> PyResult<DocBuf> {
         })
     };
     if let Ok(document) = object.cast::<Document>() {
-        let state = document.get().lock(py);
+        let state = document.get().lock(py)?;
         let copied = state.whole()?.copy_to(VecStorage::default());
         drop(state);
         return copied.map_err(error::raise);
@@ -94,7 +94,7 @@ fn change(
     mut work: impl FnMut(&mut livebuf::Editor<crate::memory::Memory>) -> livebuf_patch::Result<()>,
 ) -> PyResult<()> {
     let (py, document) = (document.py(), document.get());
-    let mut state = document.lock(py);
+    let mut state = document.lock(py)?;
     document.begin_edit(py, &mut state)?;
     edit(&mut state, |editor| Ok(work(editor)?))?;
     Document::settle_whole(&mut state);
@@ -150,7 +150,7 @@ impl Patch {
     /// The patch as JSON text: UTF-8 in bytes.
     fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         match livebuf_json::to_string(self.patch.doc()) {
-            Ok(text) => Ok(PyBytes::new(py, text.as_bytes())),
+            Ok(text) => error::bytes(py, text.as_bytes()),
             Err(failure) => Err(error::printing(py, &failure)),
         }
     }

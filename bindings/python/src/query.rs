@@ -320,7 +320,7 @@ impl Matches {
 
     fn next(&self, py: Python<'_>) -> Held<Option<Match>> {
         let document = self.document.bind(py);
-        let state = document.get().lock(py);
+        let state = document.get().lock(py)?;
         let editor = state.whole()?;
         if state.edits != self.edits {
             return Err(Fault::Edited);
@@ -376,7 +376,7 @@ impl Matches {
     /// The values of all matches as plain Python objects, in one go and without their places,
     /// which is faster.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let state = self.document.get().lock(py);
+        let state = self.document.get().lock(py)?;
         if state.edits != self.edits {
             return Err(Fault::Edited.into());
         }
@@ -406,7 +406,7 @@ pub(crate) fn query_document(
     query: &Bound<'_, PyAny>,
 ) -> PyResult<Matches> {
     let query = compiled(query)?;
-    let state = document.get().lock(document.py());
+    let state = document.get().lock(document.py())?;
     Ok(Matches::new(document, &state, Base::Root, query)?)
 }
 
@@ -436,7 +436,7 @@ fn edit_all(
     mut work: impl FnMut(&mut Editor<Memory>) -> Held<usize>,
 ) -> PyResult<usize> {
     let (py, document) = (document.py(), document.get());
-    let mut state = document.lock(py);
+    let mut state = document.lock(py)?;
     if edits.is_some_and(|edits| edits != state.edits) {
         return Err(Fault::Edited.into());
     }
@@ -476,7 +476,7 @@ pub(crate) fn update_all(
 ) -> PyResult<usize> {
     let (py, query) = (document.py(), compiled(query)?);
     let (places, edits) = {
-        let state = document.get().lock(py);
+        let state = document.get().lock(py)?;
         let root = state.whole()?.doc().root();
         let found = query.find(root).map(|found| found.map(|found| found.into_location()));
         let found = found.collect::<livebuf::Result<Vec<Location<'_>>>>();
@@ -497,14 +497,14 @@ pub(crate) fn update_all(
         }
         false => None,
     };
-    if document.get().lock(py).edits != edits {
+    if document.get().lock(py)?.edits != edits {
         return Err(Fault::Edited.into());
     }
     let mut updates = Vec::new();
     for (steps, pointer) in &places {
         let seen = copy.as_ref().unwrap_or(document);
         let value = {
-            let state = seen.get().lock(py);
+            let state = seen.get().lock(py)?;
             if copy.is_none() && state.edits != edits {
                 return Err(Fault::Edited.into());
             }

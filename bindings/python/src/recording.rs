@@ -78,7 +78,7 @@ impl Recording {
 
     fn begin(&self, py: Python<'_>) -> Held<()> {
         let document = self.document.get();
-        let state = document.lock(py);
+        let state = document.lock(py)?;
         let editor = state.whole()?;
         let mut stage = own(&self.stage);
         if !matches!(*stage, Stage::Ready) {
@@ -107,7 +107,7 @@ impl Recording {
 
     fn end(&self, py: Python<'_>) -> Held<()> {
         let document = self.document.get();
-        let mut state = document.lock(py);
+        let mut state = document.lock(py)?;
         state.editor()?;
         if self.delta {
             state.outside_transactions()?;
@@ -136,7 +136,7 @@ impl Recording {
 
     /// What is known now.
     fn look<R>(&self, py: Python<'_>, look: impl FnOnce(&Ended) -> Held<R>) -> PyResult<R> {
-        let state = self.document.get().lock(py);
+        let state = self.document.get().lock(py)?;
         Ok(match &*own(&self.stage) {
             Stage::Ready => Err(Fault::Recorded(NOT_BEGUN)),
             Stage::Open(watch) => {
@@ -222,15 +222,15 @@ impl Delta {
         Ok(Delta { delta: read.map_err(|failure| error::delta(data.py(), &failure))? })
     }
 
-    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.delta.to_bytes())
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        error::bytes(py, &self.delta.to_bytes())
     }
 
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let py = slf.py();
-        Ok((slf.get_type().getattr("from_bytes")?, (slf.get().__bytes__(py),)))
+        Ok((slf.get_type().getattr("from_bytes")?, (slf.get().__bytes__(py)?,)))
     }
 
     /// The state that the delta begins at: 16 bytes.
@@ -287,7 +287,7 @@ impl Delta {
     #[pyo3(signature = (document, *, checked=false))]
     fn apply(&self, document: &Bound<'_, Document>, checked: bool) -> PyResult<()> {
         let (py, document) = (document.py(), document.get());
-        let mut state = document.lock(py);
+        let mut state = document.lock(py)?;
         state.outside_led()?;
         document.begin_edit(py, &mut state)?;
         let editor = state.editor_mut()?;
@@ -359,7 +359,7 @@ impl History {
     pub(crate) fn new(document: &Bound<'_, Document>, max_bytes: usize) -> PyResult<History> {
         let py = document.py();
         let (of, document) = (document.clone().unbind(), document.get());
-        let mut state = document.lock(py);
+        let mut state = document.lock(py)?;
         state.outside_transactions()?;
         state.outside_led()?;
         if state.whole()?.state().is_none() {
@@ -389,14 +389,14 @@ impl History {
         work: impl FnOnce(&mut Steps, &mut State) -> Held<R>,
     ) -> PyResult<R> {
         let document = self.document.get();
-        let mut state = document.lock(py);
+        let mut state = document.lock(py)?;
         state.outside_transactions()?;
         document.begin_edit(py, &mut state)?;
         Ok(work(&mut own(&self.inner), &mut state)?)
     }
 
     fn look<R>(&self, py: Python<'_>, look: impl FnOnce(&Steps, u64) -> R) -> PyResult<R> {
-        let state = self.document.get().lock(py);
+        let state = self.document.get().lock(py)?;
         let length = state.editor()?.as_bytes().len() as u64;
         Ok(look(&own(&self.inner), length))
     }
@@ -516,11 +516,12 @@ impl History {
     }
 
     /// Forgets all steps and records no longer. The document can then apply deltas of others.
-    fn close(&self, py: Python<'_>) {
-        let _state = self.document.get().lock(py);
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let _state = self.document.get().lock(py)?;
         let mut steps = own(&self.inner);
         steps.watch = None;
         steps.history.clear();
+        Ok(())
     }
 
     fn __repr__(&self) -> String {
@@ -555,7 +556,7 @@ impl Step {
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
         let history = self.history.get();
         {
-            let _state = history.document.get().lock(py);
+            let _state = history.document.get().lock(py)?;
             let mut steps = own(&history.inner);
             steps.depth = steps.depth.saturating_sub(1);
             if steps.depth > 0 {

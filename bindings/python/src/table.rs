@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PySlice, PyString, PyTuple};
 
 use crate::decode::{self, CollectorPause};
-use crate::encode::Given;
+use crate::encode::{self, Given};
 use crate::error::{self, Held, expected};
 use crate::export::{self, Numbers, Rows};
 use crate::extended::{self, Class, Read, Refused};
@@ -267,10 +267,13 @@ impl Table {
     /// numbers are stored by. `copy` lets the document be edited while the export lives. `text`
     /// is `"utf8"`, `"large"` or `"view"`. `batch_rows` is the count of rows in a record batch.
     /// Rows times columns above `max_cells`, by default 64 for each byte of the document, raise
-    /// `LimitError`.
+    /// `LimitError`. Columns of mixed values are JSON text, which has no infinity and no NaN: they
+    /// raise an error, or become null with `non_finite="null"`.
     #[pyo3(signature = (
-        *, narrow=false, copy=false, text="utf8", batch_rows=None, max_cells=None
+        *, narrow=false, copy=false, text="utf8", batch_rows=None, max_cells=None,
+        non_finite="error"
     ))]
+    #[allow(clippy::too_many_arguments, reason = "options by their names")]
     fn with_options(
         &self,
         py: Python<'_>,
@@ -279,6 +282,7 @@ impl Table {
         text: &str,
         batch_rows: Option<usize>,
         max_cells: Option<u64>,
+        non_finite: &str,
     ) -> PyResult<Table> {
         let layout = match text {
             "utf8" => TextLayout::Utf8,
@@ -290,7 +294,8 @@ impl Table {
                 )));
             }
         };
-        let mut options = ExportOptions::new().narrow(narrow).text(layout);
+        let non_finite = encode::non_finite(non_finite)?;
+        let mut options = ExportOptions::new().narrow(narrow).text(layout).non_finite(non_finite);
         if let Some(rows) = batch_rows {
             options = options.batch_rows(rows);
         }
@@ -580,6 +585,7 @@ impl Column {
     /// counted. Fast where texts repeat: they are stored as codes then.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.read(py, |column| {
+            let _pause = CollectorPause::new();
             let counts = PyDict::new(py);
             for (text, count) in column.counts()? {
                 counts.set_item(decode::text(py, text.as_bytes())?, count)?;

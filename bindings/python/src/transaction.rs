@@ -30,10 +30,21 @@ fn current_task(py: Python<'_>) -> Option<Py<PyAny>> {
 }
 
 impl Kept for State {
+    /// The asyncio task that runs.
+    type Caller = Option<Py<PyAny>>;
+
+    fn asks(&self) -> bool {
+        self.task.is_some()
+    }
+
+    fn caller(py: Python<'_>) -> Option<Py<PyAny>> {
+        current_task(py)
+    }
+
     /// Hides the document from other tasks than the one that began the transaction.
-    fn enter(&mut self, py: Python<'_>) {
-        let Some(task) = &self.task else { return };
-        let ours = current_task(py).is_some_and(|now| now.is(task));
+    fn enter(&mut self, caller: Option<&Option<Py<PyAny>>>) {
+        let (Some(task), Some(caller)) = (&self.task, caller) else { return };
+        let ours = caller.as_ref().is_some_and(|now| now.is(task));
         if ours && self.hidden.is_some() {
             self.editor = self.hidden.take();
         } else if !ours && self.editor.is_some() {
@@ -111,7 +122,7 @@ impl Transaction {
         }
         let document = self.document.get();
         let task = current_task(py);
-        let mut state = document.lock(py);
+        let mut state = document.lock(py)?;
         document.begin_edit(py, &mut state)?;
         let editor = state.editor_mut()?;
         editor.begin_transaction()?;
@@ -134,7 +145,7 @@ impl Transaction {
         if !document.is_kept_here() {
             return Err(Fault::Transaction(if document.is_kept() { ELSEWHERE } else { OVER }));
         }
-        let mut state = document.lock(py);
+        let mut state = document.lock(py)?;
         if state.editor()?.transactions() < depth {
             self.depth.store(ENDED, Ordering::Relaxed);
             return Err(Fault::Transaction(OVER));
@@ -211,7 +222,8 @@ impl Drop for Transaction {
             if !document.take_over(py) {
                 return;
             }
-            let mut state = document.lock(py);
+            // Taken over: this thread's call comes in at once.
+            let Ok(mut state) = document.lock(py) else { return };
             if state.hidden.is_some() {
                 state.editor = state.hidden.take();
             }

@@ -28,6 +28,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use crate::decode::{self, CollectorPause};
 use crate::error::{self, Fault, Held};
+use crate::extended;
 use crate::history::{Log, SHIFTED, Step, StepRef};
 use crate::lock::{Guard, Lock};
 use crate::memory::Memory;
@@ -168,6 +169,7 @@ impl Document {
     }
 
     pub(crate) fn around(editor: Editor<Memory>) -> Document {
+        Python::attach(extended::prepare);
         Document {
             state: Lock::new(State {
                 editor: Some(editor),
@@ -193,8 +195,14 @@ impl Document {
     }
 
     #[inline]
-    pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> Guard<'a, State> {
+    pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> PyResult<Guard<'a, State>> {
         self.state.lock(py)
+    }
+
+    /// The lock, if no thread has it.
+    #[inline]
+    pub(crate) fn free<'a>(&'a self, py: Python<'a>) -> Option<Guard<'a, State>> {
+        self.state.free(py)
     }
 
     /// Whether a thread has an open transaction.
@@ -210,12 +218,6 @@ impl Document {
     /// Takes the open transaction over from another thread, unless that is in a call.
     pub(crate) fn take_over(&self, py: Python<'_>) -> bool {
         self.state.take_over(py)
-    }
-
-    /// Whether a thread has the lock.
-    #[inline]
-    pub(crate) fn is_locked(&self, py: Python<'_>) -> bool {
-        self.state.is_locked(py)
     }
 
     /// Does work while other Python threads run. This thread must have the lock.
@@ -258,7 +260,8 @@ impl Drop for Document {
     /// Edits that nobody committed are rolled back. This warns of it.
     fn drop(&mut self) {
         Python::try_attach(|py| {
-            let state = self.lock(py);
+            // Nobody else knows the document any more.
+            let Some(state) = self.free(py) else { return };
             let Some(editor) = &state.editor else { return };
             let changed = match (editor.storage().to_commit(), self.target(py)) {
                 (Some(file), _) => file.changed().0 > 0,
@@ -634,14 +637,14 @@ impl View {
     fn look<R>(
         &self,
         py: Python<'_>,
-        look: impl FnOnce(&Bound<'_, Document>, &mut State) -> R,
-    ) -> R {
+        look: impl FnOnce(&Bound<'_, Document>, &mut State) -> Held<R>,
+    ) -> PyResult<R> {
         // The view, and so the document, stays where it is while the lock is held.
         let document = self.place().document.bind(py);
-        match document.get().is_locked(py) {
-            false => look(document, &mut document.get().lock(py)),
-            true => self.look_later(py, look),
-        }
+        Ok(match document.get().free(py) {
+            Some(mut state) => look(document, &mut state),
+            None => self.look_later(py, look),
+        }?)
     }
 
     #[cold]
@@ -649,11 +652,11 @@ impl View {
     fn look_later<R>(
         &self,
         py: Python<'_>,
-        look: impl FnOnce(&Bound<'_, Document>, &mut State) -> R,
-    ) -> R {
+        look: impl FnOnce(&Bound<'_, Document>, &mut State) -> Held<R>,
+    ) -> Held<R> {
         loop {
             let document = self.document(py);
-            let mut state = document.get().lock(py);
+            let mut state = document.get().lock(py)?;
             if !self.has_left(&document) {
                 return look(&document, &mut state);
             }
@@ -662,8 +665,8 @@ impl View {
 
     /// The document's edits and layout, for iterators.
     #[inline]
-    pub(crate) fn edits(&self, py: Python<'_>) -> (u64, u64) {
-        self.look(py, |_, state| (state.edits, state.layout))
+    pub(crate) fn edits(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        self.look(py, |_, state| Ok((state.edits, state.layout)))
     }
 
     /// Calls `look` with the container's value.
@@ -673,10 +676,10 @@ impl View {
         py: Python<'_>,
         look: impl FnOnce(&Value<'_>) -> Held<R>,
     ) -> PyResult<R> {
-        Ok(self.look(py, |_, state| {
+        self.look(py, |_, state| {
             let editor = state.whole()?;
             look(&editor.value(self.node(py, state)?)?)
-        })?)
+        })
     }
 
     /// Count of the container's elements or members.
@@ -691,11 +694,11 @@ impl View {
         py: Python<'_>,
         look: impl FnOnce(&Bound<'_, Document>, &mut State, NodeId) -> Held<R>,
     ) -> PyResult<R> {
-        Ok(self.look(py, |document, state| {
+        self.look(py, |document, state| {
             state.whole()?;
             let node = self.node(py, state)?;
             look(document, state, node)
-        })?)
+        })
     }
 }
 
@@ -712,8 +715,8 @@ pub(crate) fn with_both<R>(
         true => (&document, &second),
         false => (&second, &document),
     };
-    let first_lock = ordered.0.get().lock(py);
-    let second_lock = (!document.is(&second)).then(|| ordered.1.get().lock(py));
+    let first_lock = ordered.0.get().lock(py)?;
+    let second_lock = (!document.is(&second)).then(|| ordered.1.get().lock(py)).transpose()?;
     if one.has_left(&document) || other.has_left(&second) {
         drop((first_lock, second_lock));
         return with_both(py, one, other, look);

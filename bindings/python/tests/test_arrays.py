@@ -13,6 +13,7 @@ from typing import Any
 import livebuf
 import numpy as np
 import pytest
+from conftest import LONG
 from livebuf import Document
 
 # What is stored, and the format of the narrowest type that holds it.
@@ -582,3 +583,35 @@ class TestMasks:
         assert livebuf.loads(livebuf.dumps(frame.to_dict("records"))) == [{"a": 1}, {"a": None}]
         with pytest.raises(livebuf.EncodeError, match="Period"):
             livebuf.dumps(pandas.array([pandas.Period("2024-01")]))
+
+
+def test_masks_of_damaged_documents() -> None:
+    """Bug: a column of another length than its numbers raised numpy's own `MaskError`."""
+    rows = [
+        {
+            "a": n if n % 3 else None,
+            "t": np.arange(4, dtype="f4"),
+            "f": n / 3 if n % 5 else None,
+            "d": np.ones((2, 2)),
+        }
+        for n in range(40)
+    ]
+    arrays = {"x": [1, None, 3] * 10, "t": np.arange(24).reshape(2, 3, 4)}
+    payload = livebuf.dumps({"rows": rows, **arrays, "l": [np.arange(3)] * 8})
+    chance = random.Random(1)
+    for _ in range(8000 if LONG else 2000):
+        damaged = bytearray(payload)
+        for _ in range(chance.randrange(1, 5)):
+            place = chance.randrange(32, len(damaged))
+            damaged[place] = chance.choice([0, 1, 2, chance.randrange(256), 255])
+        try:
+            doc = Document(damaged)
+        except livebuf.Error:
+            continue
+        looks = [lambda name=name: doc[name].numpy(masked=True) for name in "tlx"]
+        table = [lambda key=key: doc["rows"].table.column(key).numpy(masked=True) for key in "atfd"]
+        for look in looks + table:
+            try:
+                look()
+            except (livebuf.Error, AttributeError):
+                pass

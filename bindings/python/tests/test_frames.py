@@ -460,3 +460,18 @@ class TestDuckDB:
         relation = self.connection.sql("select id, half from rows where id < 3 order by id")
         doc = livebuf.from_arrow(relation)
         assert doc == [{"id": n, "half": n / 2} for n in range(3)]
+
+
+def test_infinities_and_nan_in_columns_of_mixed_values() -> None:
+    """Bug: the error named an option that there was not."""
+    doc = livebuf.Document.from_python(
+        [{"a": 1}, {"a": "x"}, {"a": float("nan")}, {"a": [float("inf"), 2]}]
+    )
+    with pytest.raises(livebuf.WrongTypeError, match="non_finite"):
+        livebuf.from_arrow(Stream(doc.root.table.__arrow_c_stream__()))
+    for options in ({}, {"copy": True}, {"text": "view"}):
+        table = doc.root.table.with_options(non_finite="null", **options)
+        found = livebuf.from_arrow(Stream(table.__arrow_c_stream__())).to_python()
+        assert [row["a"] for row in found] == ["1", '"x"', "null", "[null,2]"]
+    with pytest.raises(ValueError, match="non_finite must be"):
+        doc.root.table.with_options(non_finite="zero")  # type: ignore[arg-type]

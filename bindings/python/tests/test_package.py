@@ -106,3 +106,43 @@ def test_wheels_that_are_not_released(
         return
     with pytest.raises(SystemExit, match=reason):
         release.check_wheel(tmp_path / name)
+
+
+IN_A_SUBINTERPRETER = """
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+code = '''
+try:
+    import livebuf
+except ImportError as failure:
+    assert "interpreter" in str(failure), failure
+else:
+    raise SystemExit("it was imported")
+'''
+def run():
+    sub = interpreters.create()
+    failed = interpreters.run_string(sub, code)
+    assert failed is None, failed
+    interpreters.destroy(sub)
+run()
+import livebuf, uuid
+livebuf.loads(livebuf.dumps([uuid.uuid4()]))
+try:
+    livebuf.dumps(object())
+except livebuf.EncodeError:
+    pass
+run()
+print(livebuf.loads(livebuf.dumps("done")))
+"""
+
+
+def test_subinterpreters_are_refused() -> None:
+    """Bug: what a subinterpreter had imported stayed in use after it ended."""
+    if sys.version_info >= (3, 13):
+        pytest.importorskip("_interpreters")
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_SUBINTERPRETER], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "done\n", done.stderr

@@ -10,6 +10,7 @@ use half::f16;
 use livebuf::{
     Codes, Column, ColumnType, Decimal, Element, Ends, Key, Kind, Run, Table, Valid, Value,
 };
+use livebuf_json::{NonFinite, PrintOptions};
 
 use crate::document::{Pinned, can_have};
 use crate::error::{Error, ErrorKind, Result};
@@ -31,6 +32,8 @@ pub(crate) struct Source {
     pinned: Arc<Pinned>,
     /// Borrow nothing.
     copy: bool,
+    /// What JSON text has for NaN and infinities.
+    non_finite: NonFinite,
     /// What was found of each dictionary, by the place of its first text's cell in the document.
     distinct: Mutex<HashMap<u32, Option<Arc<Distinct>>>>,
 }
@@ -283,13 +286,19 @@ impl Validity {
     }
 }
 
+/// So many bytes, and more, were wanted.
+#[cold]
+fn out_of_memory(bytes: usize) -> Error {
+    livebuf::Error::with_detail(livebuf::ErrorKind::Io, 0, bytes as u64).into()
+}
+
 fn present(slot: Slot) -> Slot {
     slot.filter(|value| !value.is_null())
 }
 
 impl Source {
-    pub(crate) fn new(pinned: Arc<Pinned>, copy: bool) -> Source {
-        Source { pinned, copy, distinct: Mutex::default() }
+    pub(crate) fn new(pinned: Arc<Pinned>, copy: bool, non_finite: NonFinite) -> Source {
+        Source { pinned, copy, non_finite, distinct: Mutex::default() }
     }
 
     /// Whether others can write the document.
@@ -882,11 +891,13 @@ impl Source {
             Type::Text(layout) | Type::Json(layout) | Type::Binary(layout) => {
                 let texts = rows.map(|(row, slot)| match slot {
                     None => Ok(None),
-                    Some(value) => match bytes_of(kind, &value, self.is_shared()) {
-                        Ok(Some(bytes)) => Ok(Some(bytes)),
-                        Ok(None) => Err(refused(&value, kind).at_row(row)),
-                        Err(error) => Err(error.at_row(row)),
-                    },
+                    Some(value) => {
+                        match bytes_of(kind, &value, self.is_shared(), self.non_finite) {
+                            Ok(Some(bytes)) => Ok(Some(bytes)),
+                            Ok(None) => Err(refused(&value, kind).at_row(row)),
+                            Err(error) => Err(error.at_row(row)),
+                        }
+                    }
                 });
                 let is_text = !matches!(kind, Type::Binary(_));
                 self.bytes(*layout, is_text, length, validity(), texts)
@@ -909,6 +920,9 @@ impl Source {
                         if !can_have(value.document_length(), array.len()) {
                             return Err(changed(livebuf::ErrorKind::BadCount));
                         }
+                        elements
+                            .try_reserve(array.len())
+                            .map_err(|_| out_of_memory(elements.len() * size_of::<Slot>()))?;
                         elements.extend(array.iter().map(Some));
                     }
                     offsets.push(elements.len() as i64);
@@ -988,6 +1002,7 @@ impl Source {
         offsets.push(0);
         for text in texts {
             if let Some(text) = text? {
+                data.try_reserve(text.len()).map_err(|_| out_of_memory(data.len()))?;
                 data.extend_from_slice(&text);
             }
             offsets.push(data.len() as i64);
@@ -1169,10 +1184,14 @@ fn bytes_of(
     kind: &Type,
     value: &Value<'static, Valid>,
     is_shared: bool,
+    non_finite: NonFinite,
 ) -> Result<Option<Cow<'static, [u8]>>> {
-    let printed = || match is_shared {
-        true => livebuf_json::to_vec(value.checked()),
-        false => livebuf_json::to_vec(*value),
+    let printed = || {
+        let options = PrintOptions::new().non_finite(non_finite);
+        match is_shared {
+            true => livebuf_json::to_vec_with(value.checked(), &options),
+            false => livebuf_json::to_vec_with(*value, &options),
+        }
     };
     if is_shared && matches!(kind, Type::Text(_) | Type::Binary(_)) {
         let text = value.checked().as_str()?.map(str::as_bytes);
@@ -1185,7 +1204,17 @@ fn bytes_of(
         _ => match printed() {
             Ok(text) => Some(Cow::Owned(text)),
             Err(error) => {
-                let message = format!("a value cannot be printed as JSON text: {error}");
+                if let Some(core) = error.core_error() {
+                    return Err(core.into());
+                }
+                let message = match error.kind() {
+                    livebuf_json::ErrorKind::NotFinite => {
+                        "NaN or an infinity in a column of mixed values, which is JSON text: JSON \
+                         has neither; the export's option `non_finite` prints null for them"
+                            .to_owned()
+                    }
+                    _ => format!("a value cannot be printed as JSON text: {error}"),
+                };
                 return Err(Error::new(ErrorKind::Json, message));
             }
         },

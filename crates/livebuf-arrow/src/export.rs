@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use livebuf::{Checked, Column, Kind, Valid, Value};
+use livebuf_json::NonFinite;
 
 use crate::column::{Slot, Source, changed};
 use crate::document::{Document, Known, Pinned, can_have};
@@ -48,6 +49,7 @@ pub struct ExportOptions {
     pub(crate) choice: Choice,
     copy: bool,
     eager: bool,
+    non_finite: NonFinite,
     pub(crate) batch_rows: usize,
     pub(crate) max_cells: Option<u64>,
 }
@@ -63,6 +65,7 @@ impl Default for ExportOptions {
             choice: Choice::default(),
             copy: false,
             eager: false,
+            non_finite: NonFinite::default(),
             batch_rows,
             max_cells,
         }
@@ -123,6 +126,15 @@ impl ExportOptions {
     #[must_use]
     pub fn eager(mut self, eager: bool) -> Self {
         self.eager = eager;
+        self
+    }
+
+    /// What NaN and infinities are in columns of mixed values, which are JSON text. JSON has
+    /// neither, so they are an error unless you say otherwise. In columns of floats they are
+    /// floats.
+    #[must_use]
+    pub fn non_finite(mut self, non_finite: NonFinite) -> Self {
+        self.non_finite = non_finite;
         self
     }
 
@@ -447,7 +459,8 @@ impl Exporter {
 
     fn planned(&self, items: Items, shape: Rows) -> Plan {
         let range = self.range(items.part(0..usize::MAX));
-        let source = Source::new(Arc::clone(&self.pinned), self.options.copy);
+        let source =
+            Source::new(Arc::clone(&self.pinned), self.options.copy, self.options.non_finite);
         Plan { source, items, range, shape }
     }
 

@@ -80,7 +80,7 @@
 //! * Objects within rows that have more than 1,024 different keys, and what is nested
 //!   deeper than 64 types, are JSON text. More than 16,384 columns are refused.
 //! * JSON text cannot hold NaN and infinities: such a value in a column of mixed values
-//!   is an error. In a column of floats it is a float.
+//!   is an error, or null ([`ExportOptions::non_finite`]). In a column of floats it is a float.
 //! * Exported JSON text is text when it is imported.
 //!
 //! [`Exporter::requested_schema`] exports to a consumer's schema instead. It selects and

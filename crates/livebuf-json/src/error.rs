@@ -117,6 +117,15 @@ impl Error {
         error
     }
 
+    /// So many bytes were refused.
+    #[cold]
+    pub(crate) fn memory(bytes: usize) -> Error {
+        let cause = livebuf::Error::with_detail(livebuf::ErrorKind::Io, 0, bytes as u64);
+        let mut error = Error::new(ErrorKind::Document, "memory ran out");
+        error.0.cause = Some(Cause::Core(cause));
+        error
+    }
+
     #[cold]
     pub(crate) fn writing(cause: io::Error) -> Error {
         Error::io("writing JSON failed", cause)

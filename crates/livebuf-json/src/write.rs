@@ -95,6 +95,7 @@ impl<'w> Printer<'w> {
             // No further than a budget that is soon spent: it bounds memory, too.
             let left = usize::try_from(self.budget - self.at as u64).unwrap_or(usize::MAX);
             let more = self.out.len().min(left).max(length) + SLACK;
+            self.out.try_reserve_exact(more).map_err(|_| Error::memory(more))?;
             self.out.resize(self.out.len() + more, 0);
             Ok(())
         }

@@ -11,8 +11,9 @@ impl Patch {
     /// Applies the operations in their order, in one [transaction](Editor::transaction): if one
     /// of them is impossible, no byte of the document changes.
     ///
-    /// `test` compares numbers as numbers, so `1` equals `1.0`, and objects in any order. Values
-    /// that JSON lacks, as dates, equal only their like.
+    /// `test` compares numbers of all kinds by their values, so `1` equals `1.0` and the decimal
+    /// `1.00`, and objects in any order. A float counts as the shortest decimal that names it. Other
+    /// values that JSON lacks, as dates, equal only their like.
     ///
     /// # Errors
     /// What is wrong with which operation, and where.

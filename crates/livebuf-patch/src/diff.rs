@@ -7,6 +7,7 @@ use crate::merge::{has_null, push_token};
 use crate::patch::{Operation, Patch, valid};
 use crate::sequence::{Places, Step, steps};
 use foldhash::fast::RandomState;
+use livebuf::raw::require_memory;
 use livebuf::{
     Array, AsValue, DocBuf, EncodeOptions, Encoder, Fields, Limits, Object, Valid, Value, layout,
 };
@@ -103,7 +104,7 @@ pub fn diff<'a, 'b>(
     options: &DiffOptions,
 ) -> Result<Patch> {
     let (one, two) = (valid(one)?, valid(two)?);
-    let found = find(one, two, options, true);
+    let found = find(one, two, options, true)?;
     let patch = Patch::write(found.iter().map(Change::operation))?;
     if options.ordered && !keeps_order(one, two, &patch)? {
         let all = Operation::Replace { path: "", value: two };
@@ -160,7 +161,7 @@ pub fn changes<'v>(
     two: impl AsValue<'v>,
     options: &DiffOptions,
 ) -> Result<Vec<Change<'v>>> {
-    Ok(find(valid(one)?, valid(two)?, options, false))
+    find(valid(one)?, valid(two)?, options, false)
 }
 
 /// Bytes of an operation in JSON text, without its pointers and its value.
@@ -222,6 +223,8 @@ struct Walk<'v> {
     replaces: bool,
     /// A small patch is wanted, not all differences.
     is_patch: bool,
+    /// Memory that was refused ends the walk.
+    refused: livebuf::Result<()>,
 }
 
 fn find<'v>(
@@ -229,7 +232,7 @@ fn find<'v>(
     two: Value<'v, Valid>,
     options: &DiffOptions,
     is_patch: bool,
-) -> Vec<Change<'v>> {
+) -> Result<Vec<Change<'v>>> {
     let rule = if options.ordered { Rule::Ordered } else { Rule::Kinds };
     let mut walk = Walk {
         rule,
@@ -239,10 +242,11 @@ fn find<'v>(
         bytes: 0,
         replaces: false,
         is_patch,
+        refused: Ok(()),
     };
     let mut open = Vec::new();
     open.extend(walk.pair(one, two));
-    while let Some(top) = open.last_mut() {
+    while let (Some(top), Ok(())) = (open.last_mut(), walk.refused) {
         walk.pointer.truncate(top.pointer);
         let next = match &mut top.rest {
             Rest::Object(members) => walk.next_member(members),
@@ -261,7 +265,16 @@ fn find<'v>(
             }
         }
     }
-    walk.changes
+    walk.refused?;
+    Ok(walk.changes)
+}
+
+/// Room for about as many changes as there are, and for their pointers.
+fn room_for_more(changes: &mut Vec<Change<'_>>) -> livebuf::Result<()> {
+    let more = changes.len().max(64);
+    require_memory(more * (size_of::<Change<'_>>() + 64))?;
+    changes.reserve_exact(more);
+    Ok(())
 }
 
 impl<'v> Walk<'v> {
@@ -272,7 +285,13 @@ impl<'v> Walk<'v> {
             (None, Some(new)) => 9 + text_size(new, u64::MAX),
             (None, None) => 0,
         };
-        self.changes.push(change);
+        // Its own pointer is short.
+        if self.changes.len() == self.changes.capacity() {
+            self.refused = self.refused.and(room_for_more(&mut self.changes));
+        }
+        if self.refused.is_ok() {
+            self.changes.push(change);
+        }
     }
 
     fn replace(&mut self, old: Value<'v, Valid>, new: Value<'v, Valid>) {
@@ -315,6 +334,12 @@ impl<'v> Walk<'v> {
                 } else {
                     ends.take_while(equal).count()
                 };
+                if let Err(refused) =
+                    require_memory((one.len() + two.len()) * size_of::<Value<'_, Valid>>())
+                {
+                    self.refused = Err(refused);
+                    return None;
+                }
                 let middle = |array: Array<'v, Valid>| -> Vec<Value<'v, Valid>> {
                     let count = array.len() - end;
                     (front..count).filter_map(|index| array.get(index)).collect()
@@ -323,7 +348,13 @@ impl<'v> Walk<'v> {
                 let (one, two) = (middle(one), middle(two));
                 let steps = match is_tensor {
                     true => (0..one.len()).map(|at| Step::Change(at, at)).collect(),
-                    false => steps(&one, &two, self.rule, &self.seed),
+                    false => match steps(&one, &two, self.rule, &self.seed) {
+                        Ok(steps) => steps,
+                        Err(refused) => {
+                            self.refused = Err(refused);
+                            return None;
+                        }
+                    },
                 };
                 let places = Places::new(front, one.len());
                 Rest::Array(Elements { one, two, places, steps: steps.into_iter() })

@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 /// What counts as equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// By RFC 6902: numbers as numbers, objects in any order.
+    /// By RFC 6902: numbers of all kinds by their values, objects in any order.
     Test,
     /// Numbers of one kind and the same bits or text, objects in any order.
     Kinds,
@@ -76,17 +76,17 @@ fn enter<'a, 'b, A: Mode, B: Mode>(
 ) -> Result<bool> {
     let kind = one.kind();
     if kind != two.kind() {
-        let numbers = rule == Rule::Test && one.is_number() && two.is_number();
-        return Ok(numbers && numbers_equal(one, two)?);
+        return Ok(rule == Rule::Test && numbers_equal(one, two)?);
     }
     Ok(match kind {
         Kind::Null => true,
         Kind::Bool | Kind::Int | Kind::Uint => {
             one.parts().cell == two.parts().cell && one.parts().tag == two.parts().tag
         }
-        Kind::Float if rule == Rule::Test => numbers_equal(one, two)?,
+        Kind::Float | Kind::NumberText | Kind::Decimal if rule == Rule::Test => {
+            numbers_equal(one, two)?
+        }
         Kind::Float => one.parts().cell == two.parts().cell,
-        Kind::NumberText if rule == Rule::Test => numbers_equal(one, two)?,
         Kind::NumberText => A::result(one.as_number_text())? == B::result(two.as_number_text())?,
         Kind::String => A::result(one.as_str())? == B::result(two.as_str())?,
         Kind::Bytes => A::result(one.as_bytes())? == B::result(two.as_bytes())?,
@@ -111,6 +111,7 @@ fn enter<'a, 'b, A: Mode, B: Mode>(
     })
 }
 
+/// Whether both are numbers, of one value: exactly, also where one is a decimal or a text.
 fn numbers_equal<A: Mode, B: Mode>(one: Value<'_, A>, two: Value<'_, B>) -> Result<bool> {
     Ok(match (Number::of(&one)?, Number::of(&two)?) {
         // A NaN is itself, as it is nothing else's number.

@@ -6,6 +6,7 @@
 use crate::equal::{Rule, digest, same, text_size};
 use foldhash::fast::RandomState;
 use imara_diff::{Algorithm, Diff, Token};
+use livebuf::raw::require_memory;
 use livebuf::{Valid, Value};
 use std::collections::HashMap;
 
@@ -33,6 +34,10 @@ const CANDIDATES: usize = 8;
 /// Below this size of a value, in bytes of text, moving it does not pay where it could be
 /// replaced as well.
 const WORTH_MOVING: u64 = 24;
+
+/// About how many bytes of memory the search takes for an element: its digest and number, and the
+/// places in imara-diff's lists.
+const ELEMENT: usize = 250;
 
 /// Numbers for elements, the same for equal ones.
 struct Numbers<'e, 'v> {
@@ -77,16 +82,19 @@ pub(crate) fn steps<'v>(
     new: &[Value<'v, Valid>],
     rule: Rule,
     seed: &RandomState,
-) -> Vec<Step> {
+) -> livebuf::Result<Vec<Step>> {
+    let both = old.len() + new.len();
+    require_memory(both * size_of::<Step>())?;
     if old.is_empty() {
-        return (0..new.len()).map(Step::Insert).collect();
+        return Ok((0..new.len()).map(Step::Insert).collect());
     }
     if new.is_empty() {
-        return (0..old.len()).map(Step::Remove).collect();
+        return Ok((0..old.len()).map(Step::Remove).collect());
     }
     if let ([_], [_]) = (old, new) {
-        return vec![Step::Change(0, 0)];
+        return Ok(vec![Step::Change(0, 0)]);
     }
+    require_memory(both * ELEMENT)?;
     let mut numbers =
         Numbers { seed, rule, of: HashMap::with_hasher(seed.clone()), first: Vec::new() };
     let (before, after) = number(old, new, &mut numbers);
@@ -94,7 +102,7 @@ pub(crate) fn steps<'v>(
     let total = numbers.first.len() as u32;
     diff.compute_with(Algorithm::Histogram, &before, &after, total);
     let plan = plan(old, new, &before, &after, &diff);
-    plan.steps()
+    Ok(plan.steps())
 }
 
 /// Numbers for both arrays. Where most elements are equal to those at the same place, only the
@@ -390,7 +398,8 @@ mod tests {
         };
         let (old, new): (&DocBuf, &DocBuf) =
             (Box::leak(Box::new(old.clone())), Box::leak(Box::new(new.clone())));
-        let steps = steps(&values(old), &values(new), Rule::Kinds, &RandomState::default());
+        let steps =
+            steps(&values(old), &values(new), Rule::Kinds, &RandomState::default()).unwrap();
         let (mut now, new) = (list(old), list(new));
         let mut places = Places::new(0, now.len());
         for step in steps {

@@ -165,6 +165,8 @@ pub use view::{Partial, PartialError};
 /// parts of views that outlive borrows, and objects by their slots. For crates that follow JSON
 /// pointers token by token: their grammar.
 pub mod raw {
+    #[cfg(feature = "alloc")]
+    pub use crate::format::memory::require_memory;
     pub use crate::format::pointer;
     pub use crate::view::{Position, RowSlots, Slots, ValueParts};
 }

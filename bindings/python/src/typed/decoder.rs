@@ -134,7 +134,7 @@ impl Decoder {
         }
         if let Ok(document) = buf.cast_exact::<Document>() {
             let lent = {
-                let state = document.get().lock(py);
+                let state = document.get().lock(py)?;
                 let whole = state.whole().map_err(PyErr::from)?;
                 (Lent::new(document, whole.as_bytes()), whole.doc().root().parts())
             };

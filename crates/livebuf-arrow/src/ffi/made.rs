@@ -289,11 +289,17 @@ struct StreamParts {
 /// `EINVAL` of C.
 const INVALID: c_int = 22;
 
+/// `ENOMEM` of C, which consumers know.
+const NO_MEMORY: c_int = 12;
+
 impl StreamParts {
     fn fail(&mut self, error: &Error) -> c_int {
         let message = error.to_string().replace('\0', " ");
         self.error = CString::new(message).ok();
-        INVALID
+        match error.core_error() {
+            Some(core) if core.kind() == livebuf::ErrorKind::Io => NO_MEMORY,
+            _ => INVALID,
+        }
     }
 }
 

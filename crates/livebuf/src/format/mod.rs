@@ -7,6 +7,8 @@ pub(crate) mod decimal;
 pub(crate) mod extended;
 pub(crate) mod half;
 pub mod layout;
+#[cfg(feature = "alloc")]
+pub(crate) mod memory;
 pub(crate) mod number;
 pub mod pointer;
 #[cfg(feature = "delta")]

@@ -3,6 +3,7 @@
 use super::{Doc, Header};
 use crate::error::{Error, ErrorKind};
 use crate::format::bytes::partial::{CHUNK, Chunks, reading};
+use crate::format::memory::require_memory;
 use crate::store::read_at::ReadAt;
 use core::fmt;
 use core::ops::Range;
@@ -107,7 +108,9 @@ impl<R: ReadAt> Partial<R> {
         }
         let used = used as usize;
         if bytes.len() < used {
-            // Not grown: that would copy, and clear what the system clears on demand.
+            // A header may claim any size. Not grown: that would copy, and clear what the system
+            // clears on demand.
+            require_memory(used).map_err(PartialError::Document)?;
             let mut all = std::vec![0; used];
             all[..begin.min(used)].copy_from_slice(&bytes[..begin.min(used)]);
             bytes = all;
