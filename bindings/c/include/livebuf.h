@@ -1252,7 +1252,9 @@ static inline livebuf_status livebuf_remove_pointer(livebuf_doc *doc, const char
  * Memory, NULL, Errors, Threads: as livebuf_remove_n; LIVEBUF_BAD_POINTER; LIVEBUF_UNSUPPORTED for
  * the root, since a document always has a value: set it to null.
  */
-livebuf_status livebuf_remove_pointer_n(livebuf_doc *doc, const char *pointer, size_t length);
+livebuf_status livebuf_remove_pointer_n(livebuf_doc *doc,
+                                        const char *pointer,
+                                        size_t length);
 
 /**
  * Takes the elements of an array from `length` on out; their room is kept.
