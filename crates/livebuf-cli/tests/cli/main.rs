@@ -1456,7 +1456,7 @@ fn commands_that_read_write_nothing() {
                 unchanged(line);
             }
             if kind == "document" {
-                let shown = if end == &whole { "6\n" } else { "5\n" };
+                let shown = if *end == whole { "6\n" } else { "5\n" };
                 unchanged("get any /n").success().stdout(shown);
             } else {
                 for line in edits.iter().filter(|line| !(kind == "log" && line.starts_with("log")))

@@ -611,7 +611,7 @@ fn journal_in(medium: &mut impl Medium) -> io::Result<Option<(u64, Journal)>> {
     let place = claimed(&footer).and_then(|length| end.checked_sub(length));
     let Some(place) = place.filter(|&place| place >= HEADER_SIZE.into()) else { return Ok(None) };
     let mut header = medium.read(0, HEADER_SIZE.into())?;
-    if !header.strip_prefix(&DOCUMENT).is_some_and(|rest| rest.first() == Some(&VERSION)) {
+    if header.strip_prefix(&DOCUMENT).is_none_or(|rest| rest.first() != Some(&VERSION)) {
         return Ok(None);
     }
     let Some(journal) = Journal::parse(medium.read(place, end - place)?, place) else {
