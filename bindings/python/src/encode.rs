@@ -9,7 +9,7 @@ use livebuf::{
     ColumnType, Editor, EncodeOptions, Encoder, ErrorKind, Extended, New, Storage, Tensor,
 };
 use livebuf_json::NonFinite;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::ffi;
 #[cfg(not(feature = "abi3"))]
 use pyo3::ffi::{PyList_GET_ITEM as list_item, PyList_GET_SIZE as list_length};
@@ -221,6 +221,15 @@ fn fail<T>(message: String) -> Encoded<T> {
     Err(Box::new(Failure { cause: Cause::Message(message), path: Vec::new() }))
 }
 
+/// Half a surrogate pair has no UTF-8; all other text has, if there is memory for it.
+#[cold]
+fn no_text<T>(object: Borrowed<'_, '_, PyAny>, error: PyErr, message: &str) -> Encoded<T> {
+    match error.is_instance_of::<PyMemoryError>(object.py()) {
+        true => Err(error.into()),
+        false => fail(message.into()),
+    }
+}
+
 type Encoded<T = ()> = Result<T, Box<Failure>>;
 
 impl Failure {
@@ -382,7 +391,7 @@ impl Walk {
     fn text(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         match text(object) {
             Ok(text) => Ok(self.encoder.str(text)?),
-            Err(_) => fail("text with half a surrogate pair has no UTF-8".into()),
+            Err(error) => no_text(object, error, "text with half a surrogate pair has no UTF-8"),
         }
     }
 
@@ -487,7 +496,8 @@ impl Walk {
         // SAFETY: a live object.
         let is_text = unsafe { ffi::PyUnicode_CheckExact(key.as_ptr()) } != 0;
         let name = match is_text {
-            true => text(key).or_else(|_| fail("a key with half a surrogate pair".into()))?,
+            true => text(key)
+                .or_else(|error| no_text(key, error, "a key with half a surrogate pair"))?,
             false => self.odd_key(key)?,
         };
         self.encoder.key(name)?;
