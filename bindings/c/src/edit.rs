@@ -571,7 +571,7 @@ stores! {
 
 /// Stores in the container of a place. In a document that was just begun the root is null: it
 /// becomes what `empty` makes, with room for a few. If nothing is stored there, it is null again.
-#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
+#[inline]
 fn within(
     editor: &mut Editor<Memory>,
     node: livebuf_node,

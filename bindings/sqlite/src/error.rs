@@ -1,6 +1,5 @@
 //! What can go wrong, and how SQLite is told.
 
-use crate::host::OLDEST;
 use livebuf_json::ErrorKind as JsonErrorKind;
 use livebuf_patch::PatchError;
 use livebuf_query::QueryError;
@@ -9,6 +8,10 @@ use rusqlite::ffi;
 use std::ffi::c_int;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The oldest version of SQLite that has all that is called and asked for here.
+/// `SQLITE_INNOCUOUS` is the youngest.
+pub(crate) const OLDEST: c_int = 3_031_000;
 
 /// Why a function has no answer.
 #[derive(Debug)]

@@ -1,15 +1,11 @@
 //! The SQLite that loads the extension, and its table of functions.
 
-use crate::error::Fault;
+use crate::error::{Fault, OLDEST};
 use rusqlite::ffi::{self, sqlite3_api_routines as Table};
 use std::ffi::{c_char, c_int};
 use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-
-/// The oldest version that has all that is called and asked for here. `SQLITE_INNOCUOUS` is the
-/// youngest.
-pub(crate) const OLDEST: c_int = 3_031_000;
 
 /// Bytes of that version's table: this function was the first to be added behind it. Later
 /// versions only add.
