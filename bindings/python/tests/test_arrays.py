@@ -608,10 +608,10 @@ def test_masks_of_damaged_documents() -> None:
             doc = Document(damaged)
         except livebuf.Error:
             continue
-        looks = [lambda name=name: doc[name].numpy(masked=True) for name in "tlx"]
-        table = [lambda key=key: doc["rows"].table.column(key).numpy(masked=True) for key in "atfd"]
-        for look in looks + table:
+        for name in ("t", "l", "x", "rows a", "rows t", "rows f", "rows d"):
             try:
-                look()
+                array, _, key = name.partition(" ")
+                values = doc[array].table.column(key) if key else doc[array]
+                values.numpy(masked=True)
             except (livebuf.Error, AttributeError):
                 pass

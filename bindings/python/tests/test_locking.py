@@ -1,4 +1,4 @@
-"""Nobody waits for a document for ever: no Python code runs under its lock, and signals end waiting.
+"""Nobody waits for a document for ever: no Python code runs under its lock, signals end waiting.
 
 Builds with debug assertions fail at once where a thread waits for the lock that it has itself.
 """

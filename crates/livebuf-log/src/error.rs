@@ -26,7 +26,7 @@ pub enum ErrorKind {
     Locked,
     /// A row cannot be stored. [`Error::row`] counts from the call's first row.
     Row,
-    /// Another file took the log's name while it was open.
+    /// The log was removed while it was open, or another file took its name.
     Replaced,
     /// An earlier sync or compaction failed, so that nobody knows what is on the disk. Open the
     /// log again.

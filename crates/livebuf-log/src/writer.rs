@@ -852,14 +852,15 @@ impl Log {
     /// killed processes are removed there.
     ///
     /// # Errors
-    /// [`ErrorKind::Replaced`] where the name is another file's; damage; what the system reports.
+    /// [`ErrorKind::Replaced`] where the log was removed, or the name is another file's; damage; what the
+    /// system reports.
     /// The log is as before then. Only where the directory cannot be synced, it is the new file,
     /// and takes no more rows ([`ErrorKind::Broken`]): a power cut may bring the old one back.
     pub fn compact(&mut self) -> Result<Compacted> {
         self.check()?;
         let path = self.reader.path.clone();
         if !self.reader.file.has_name(&path).map_err(writing)? {
-            let message = "another file has the log's name: open the log again";
+            let message = "the log was removed, or another file has its name: open the log again";
             return Err(Error::new(ErrorKind::Replaced, message));
         }
         remove_abandoned(&path);
