@@ -14,9 +14,19 @@ struct Counting;
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
+/// Bytes that were asked for last, and may be a question only: see [`settle`].
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+
 fn add(size: usize) {
-    let live = LIVE.fetch_add(size, Ordering::Relaxed) + size;
-    PEAK.fetch_max(live, Ordering::Relaxed);
+    settle();
+    LIVE.fetch_add(size, Ordering::Relaxed);
+}
+
+/// Counts what is alive. Bytes that are given back before anything else is asked for were a question
+/// whether there is memory (`raw::require_memory`): nobody wrote to them, so they take none.
+fn settle() {
+    ASKED.store(0, Ordering::Relaxed);
+    PEAK.fetch_max(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
 // SAFETY: every call goes to the system's allocator unchanged.
@@ -24,10 +34,24 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
         // SAFETY: as the caller promised us.
-        unsafe { System.alloc(layout) }
+        let pointer = unsafe { System.alloc(layout) };
+        if layout.align() == 1 {
+            ASKED.store(pointer as usize, Ordering::Relaxed);
+        }
+        pointer
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        settle();
+        // SAFETY: as the caller promised us.
+        unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        if ASKED.load(Ordering::Relaxed) != pointer as usize {
+            settle();
+        }
         LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: as the caller promised us.
         unsafe { System.dealloc(pointer, layout) }
@@ -38,10 +62,13 @@ unsafe impl GlobalAlloc for Counting {
         // remapping their pages, so only their growth counts.
         const REMAPPED: usize = 128 << 10;
         if layout.size() >= REMAPPED {
+            settle();
             LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
             add(size);
+            settle();
         } else {
             add(size);
+            settle();
             LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
         }
         // SAFETY: as the caller promised us.
@@ -57,6 +84,7 @@ fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     let result = work();
+    settle();
     (result, PEAK.load(Ordering::Relaxed) - before)
 }
 

@@ -3,6 +3,7 @@
 use super::encoder::Encoder;
 use super::keys::KeyList;
 use super::plan::{BLANK, Below, Dictionary, Places, Plan, Planner};
+use super::room::{LARGE, PLACE};
 use super::stack::{
     TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_ABSORBED_TENSOR, TAG_LOOSE, TAG_LOOSE_UUID,
     TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, pairs, places,
@@ -17,6 +18,7 @@ use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::round_up;
 use crate::format::layout::*;
+use crate::format::memory::require_memory;
 use crate::store::storage::Storage;
 use alloc::vec::Vec;
 
@@ -45,6 +47,7 @@ impl<S: Storage> Encoder<S> {
     /// it. Returns its home.
     pub(super) fn lay_out_array(&mut self, start: usize) -> Result<u32> {
         self.check_places()?;
+        self.room_for_plan(start)?;
         let listed = self.places.len();
         let plan = match self.plan_rows()? {
             Some(plan) => plan,
@@ -58,6 +61,7 @@ impl<S: Storage> Encoder<S> {
     /// nothing is written, and they still wait.
     pub(super) fn lay_out_rows(&mut self, start: usize) -> Result<Option<u32>> {
         self.check_places()?;
+        self.room_for_plan(start)?;
         let (listed, end) = (self.places.len(), self.cells.len());
         let plan = self.planner().array(start, end);
         if plan.column != ColumnType::Struct {
@@ -66,6 +70,15 @@ impl<S: Storage> Encoder<S> {
         }
         let plan = self.absorbed(plan);
         self.write_planned(plan, start, listed).map(Some)
+    }
+
+    /// Looks for the memory that the plan of a large array takes beside its values.
+    fn room_for_plan(&self, start: usize) -> Result<()> {
+        const DICTIONARIES: usize = 4 << 20;
+        match self.cells.len().saturating_sub(start) {
+            0..LARGE => Ok(()),
+            places => require_memory(PLACE * places + DICTIONARIES),
+        }
     }
 
     /// Places of values are numbers of 32 bits.

@@ -27,6 +27,12 @@ pub(super) fn make_room_for<T>(items: &mut Vec<T>, count: usize) -> Result<()> {
     items.try_reserve_exact(more).map_err(refused)
 }
 
+/// Bytes of a value in the encoder: its cell and its tag.
+pub(super) const PLACE: usize = 9;
+
+/// So many values are worth a question whether there is memory for work on them.
+pub(super) const LARGE: usize = 1 << 13;
+
 /// Most bytes that are taken for what is only expected.
 const MOST_EXPECTED: usize = 1 << 30;
 

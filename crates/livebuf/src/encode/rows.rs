@@ -5,10 +5,12 @@
 
 use super::encoder::{Encoder, Frame, State};
 use super::plan::BLANK;
+use super::room::{PLACE, make_room_for};
 use super::shred::{CHUNK, EXPECTED, Event, Holds, Shred, Step, Values, is_plain};
 use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE, run};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
+use crate::format::memory::require_memory;
 use crate::store::storage::Storage;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -34,6 +36,8 @@ impl<S: Storage> Encoder<S> {
     pub(super) fn shred(&mut self) -> Result<()> {
         self.check_values()?;
         let (from, end) = (self.shred.from, self.cells.len());
+        // What is taken apart lies in vectors of its own meanwhile.
+        require_memory(4 * PLACE * (end - from))?;
         let cursors = &mut self.shred.scratch.cursors;
         cursors.clear();
         cursors.extend(run(&self.tags, &self.cells, from, end).map(|at| at as u32));
@@ -243,6 +247,8 @@ impl<S: Storage> Encoder<S> {
                 let begins = || core::iter::once(0).chain(ends.iter().copied());
                 let lengths = begins().zip(ends).map(|(begin, end)| end - begin);
                 let equal = lengths.clone().all(|length| length == ends[0]);
+                make_room_for(&mut self.cells, ends.len() + count)?;
+                make_room_for(&mut self.tags, ends.len() + count)?;
                 if !equal {
                     self.cells.extend(lengths.map(u64::from));
                     self.tags.resize(self.cells.len(), TAG_HOLE);
@@ -254,6 +260,8 @@ impl<S: Storage> Encoder<S> {
             }
             let (tags, cells) = values.first(count);
             step.values.add_all(tags, cells);
+            make_room_for(&mut self.cells, count)?;
+            make_room_for(&mut self.tags, count)?;
             self.cells.extend_from_slice(cells);
             self.tags.extend_from_slice(tags);
             values.take(count);
