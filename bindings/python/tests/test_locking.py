@@ -317,9 +317,7 @@ except KeyboardInterrupt:
 def test_waiting_can_be_interrupted(call: str) -> None:
     """Bug: a thread that left a transaction open kept others waiting, and Ctrl-C did not end it."""
     code = WAITS.replace("CALL", call)
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "interrupted\n", done.stderr
 
 

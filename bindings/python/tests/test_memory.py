@@ -108,8 +108,7 @@ CALLS = {
         "t.decode(d)",
     ),
     "log": (
-        "import tempfile; o = rows(20_000)\n"
-        "path = tempfile.mkdtemp() + '/a.lblog'",
+        "import tempfile; o = rows(20_000)\npath = tempfile.mkdtemp() + '/a.lblog'",
         "with livebuf.Log(path, 'w') as log: log.extend(o)",
     ),
     "partial": (
