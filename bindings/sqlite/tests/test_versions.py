@@ -80,13 +80,15 @@ STATEMENTS = {
     "CREATE TABLE t (doc, name AS (lb_extract(doc, '$.name')))": None,
     "CREATE INDEX by_id ON t (lb_extract(doc, '$.id'))": None,
     "CREATE VIEW v AS SELECT lb_type(doc) kind FROM t": None,
-    "INSERT INTO t VALUES (lb('{\"name\": \"Ada\", \"id\": 7}'))": None,
+    'INSERT INTO t VALUES (lb(\'{"name": "Ada", "id": 7}\'))': None,
     "SELECT name FROM t WHERE lb_extract(doc, '$.id') = 7": b"Ada",
     "SELECT kind FROM v": b"object",
     "CREATE TABLE u AS SELECT doc FROM t": None,
     "SELECT lb_read('main', 'u', 'doc', 1, '$.name')": b"Ada",
-    "SELECT lb_extract(x'00', '$')": b"lb_extract: not a LiveBuf document: it does not begin as one "
-    b"does (JSON must be converted first)",
+    "SELECT lb_extract(x'00', '$')": (
+        b"lb_extract: not a LiveBuf document: it does not begin as one does "
+        b"(JSON must be converted first)"
+    ),
 }
 
 
