@@ -426,8 +426,8 @@ fn a_validation_ends_handles_of_what_nothing_leads_to() {
             let taken = doc.detach(last, 0)?.unwrap();
             doc.discard(taken)
         }),
-        // SAFETY: the bytes are those of a valid document, as the other ways find.
         ("assume_trusted", |doc| {
+            // SAFETY: the bytes are those of a valid document, as the other ways find.
             #[allow(unsafe_code)]
             unsafe {
                 doc.assume_trusted();
