@@ -392,7 +392,7 @@ fn a_handle_is_of_one_editor_in_all_threads() {
     assert!(docs.iter().all(|(doc, root)| doc.value(*root).is_ok()));
     for pair in docs.windows(2) {
         let error = pair[0].0.value(pair[1].1).unwrap_err();
-        assert_eq!(error.kind(), livebuf::ErrorKind::StaleHandle);
+        assert_eq!(error.kind(), ErrorKind::StaleHandle);
     }
 }
 
@@ -444,7 +444,7 @@ fn a_validation_ends_handles_of_what_nothing_leads_to() {
         assert!(doc.is_trusted(), "{what}");
         assert!(!doc.is_current(first), "{what}");
         let error = doc.set(first, 0, 999_999).unwrap_err();
-        assert_eq!(error.kind(), livebuf::ErrorKind::StaleHandle, "{what}");
+        assert_eq!(error.kind(), ErrorKind::StaleHandle, "{what}");
         if what != "assume_trusted" {
             doc.set(last, 0, 2.5).unwrap();
         }
@@ -460,7 +460,7 @@ fn an_edit_that_validates_and_loses_its_own_handle_is_refused() {
         let mut buffer = vec![0; 4096];
         buffer[..bytes.len()].copy_from_slice(&bytes);
         let refused = |error: livebuf::Error| {
-            assert_eq!(error.kind(), livebuf::ErrorKind::StaleHandle, "fixed: {fixed}");
+            assert_eq!(error.kind(), ErrorKind::StaleHandle, "fixed: {fixed}");
         };
         if fixed {
             let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();

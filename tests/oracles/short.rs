@@ -137,7 +137,8 @@ fn recorded_deltas() {
     println!("{recorded} recorded, {turned} turned, {applied} applied, {refused} refused");
     assert!(recorded > share(2_000) && turned > share(500), "{recorded} recorded, {turned} turned");
     // Few inputs apply many, so a quarter of the inputs can have less than a quarter of them.
-    assert!(applied > share(40) && refused > share(500), "{applied} applied, {refused} refused");
+    let least = if all_inputs() { 100 } else { 10 };
+    assert!(applied > least && refused > share(500), "{applied} applied, {refused} refused");
 }
 
 /// Enough patches are applied, of every operation, and enough are refused; enough diffs change,

@@ -4,38 +4,26 @@ use crate::args::Query as Arguments;
 use crate::convert::print_options;
 use crate::edit::{nothing_found, query as compiled};
 use crate::failure::{Failure, Outcome, name};
-use crate::look::Form;
+use crate::look::{Form, each_file};
 use crate::sink::Out;
 use crate::source::Source;
 use crate::told::{shown, shown_pointer};
+use livebuf::raw::pointer::{split_last, unescaped};
 use livebuf::{Checked, Doc};
 use livebuf_query::{Match, Query};
 use std::path::Path;
 
 pub(crate) fn query(args: &Arguments) -> Outcome {
     let query = compiled(&args.query)?;
-    if let [path] = args.files.as_slice() {
-        return match one(args, &query, path)? {
-            true => Ok(()),
-            false => Err(nothing_found(path, &query)),
-        };
-    }
-    let (mut any, mut failed) = (false, false);
-    for path in &args.files {
-        match one(args, &query, path) {
-            Ok(found) => any |= found,
-            Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
-            Err(failure) => {
-                failure.tell();
-                failed = true;
-            }
-        }
-    }
-    match (failed, any) {
-        // Told.
-        (true, _) => Err(Failure::trouble("")),
-        (false, true) => Ok(()),
-        (false, false) => Err(Failure::No(format!("{query} finds nothing in these files"))),
+    let mut any = false;
+    each_file(&args.files, |path| {
+        any |= one(args, &query, path)?;
+        Ok(())
+    })?;
+    match args.files.as_slice() {
+        _ if any => Ok(()),
+        [path] => Err(nothing_found(path, &query)),
+        _ => Err(Failure::No(format!("{query} finds nothing in these files"))),
     }
 }
 
@@ -119,14 +107,15 @@ fn each_row(
     let options = print_options(false);
     each(query, path, doc, |found| {
         let pointer = found.location().to_pointer();
-        let (parent, token) = pointer.rsplit_once('/').unwrap_or(("", "value"));
+        let last = split_last(&pointer).ok().flatten();
+        let (parent, token) = last.unwrap_or(("", "value"));
         if row.parent.as_deref() != Some(parent) {
             if row.parent.is_some() {
                 with(&row.cells)?;
             }
             row = Row { parent: Some(parent.to_owned()), cells: Vec::new() };
         }
-        let key = token.replace("~1", "/").replace("~0", "~");
+        let key = unescaped(token).unwrap_or_default().into_owned();
         if row.cells.iter().all(|(other, _)| *other != key) {
             let text = livebuf_json::to_string_with(found.value(), &options).map_err(|error| {
                 let place = shown_pointer(&pointer);

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::source::patiently;
-use crate::told::{OUTPUT, was_closed};
+use crate::told::{OUTPUT, shown, tell, was_closed};
 use livebuf::mapped::{self, FileEdit};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
@@ -257,7 +257,7 @@ impl Owner {
             (true, false) => "its group is another one now: you are no member of the old one",
             (false, _) => "it belongs to you now: only root may give files to other users",
         };
-        anstream::eprintln!("livebuf: {}: {what}", path.display());
+        tell(&format!("livebuf: {}: {what}", shown(&path.display().to_string())));
     }
 }
 

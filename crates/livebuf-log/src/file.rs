@@ -87,31 +87,25 @@ impl LogFile {
         read.map_err(reading)
     }
 
-    /// Refuses to write in a forked process.
+    /// Refuses a forked process: asked before a frame is written, and before syncing and compacting.
+    /// Not by each write, since the question is a call of the system.
     pub(crate) fn must_be_ours(&self) -> io::Result<()> {
-        if self.process == std::process::id() {
-            return Ok(());
-        }
-        let reason = "the file was opened by the process that this one was forked from";
-        Err(io::Error::other(reason))
+        mapped::must_be_of(self.process)
     }
 
     /// Writes bytes at an offset.
     pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.must_be_ours()?;
         self.medium()?.write(offset, bytes)?;
         self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
     pub(crate) fn set_len(&self, length: u64) -> io::Result<()> {
-        self.must_be_ours()?;
         self.medium()?.set_length(length)
     }
 
     /// Waits until what was written is on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        self.must_be_ours()?;
         self.syncs.fetch_add(1, Ordering::Relaxed);
         self.medium()?.sync()
     }

@@ -676,7 +676,6 @@ impl Log {
         if self.options.sync { self.sync() } else { Ok(()) }
     }
 
-    /// Whether rows may be added.
     fn check(&self) -> Result<()> {
         match self.broken {
             true => Err(Error::new(
@@ -684,7 +683,7 @@ impl Log {
                 "an earlier sync failed, so that nobody knows what is on the disk: open the log \
                  again",
             )),
-            false => self.reader.file.must_be_ours().map_err(writing),
+            false => Ok(()),
         }
     }
 
@@ -745,6 +744,7 @@ impl Log {
 
     /// Writes a frame's bytes, or none of them. Answers the body's CRC.
     fn put(&mut self, header: FrameHeader, body: &[u8]) -> Result<u32> {
+        self.reader.file.must_be_ours().map_err(writing)?;
         let frames = &mut self.reader.frames;
         self.frame.clear();
         self.frame.extend(header.to_bytes(frames.identity, frames.end));
@@ -765,6 +765,7 @@ impl Log {
         let frames = &self.reader.frames;
         let mark = Mark { durable: frames.durable, index: frames.index };
         if mark != self.marked
+            && self.reader.file.must_be_ours().is_ok()
             && self.reader.file.write(&mark.to_bytes(frames.identity), MARK).is_ok()
         {
             self.marked = mark;
@@ -818,10 +819,11 @@ impl Log {
     /// What the system reports. Nobody knows then what is on the disk: the log takes no more rows
     /// ([`ErrorKind::Broken`]).
     pub fn sync(&mut self) -> Result<()> {
-        if !self.broken && self.reader.frames.durable == self.reader.frames.end {
+        self.check()?;
+        if self.reader.frames.durable == self.reader.frames.end {
             return Ok(());
         }
-        self.check()?;
+        self.reader.file.must_be_ours().map_err(writing)?;
         self.wait()
     }
 
@@ -852,12 +854,13 @@ impl Log {
     /// killed processes are removed there.
     ///
     /// # Errors
-    /// [`ErrorKind::Replaced`] where the log was removed, or the name is another file's; damage; what the
-    /// system reports.
-    /// The log is as before then. Only where the directory cannot be synced, it is the new file,
-    /// and takes no more rows ([`ErrorKind::Broken`]): a power cut may bring the old one back.
+    /// [`ErrorKind::Replaced`] if the log was removed, or the name is another file's; damage; what
+    /// the system reports. The log is as before then. Only if the directory cannot be synced, it is
+    /// the new file, and takes no more rows ([`ErrorKind::Broken`]): a power cut may bring the old
+    /// one back.
     pub fn compact(&mut self) -> Result<Compacted> {
         self.check()?;
+        self.reader.file.must_be_ours().map_err(writing)?;
         let path = self.reader.path.clone();
         if !self.reader.file.has_name(&path).map_err(writing)? {
             let message = "the log was removed, or another file has its name: open the log again";

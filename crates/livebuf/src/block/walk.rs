@@ -126,9 +126,9 @@ impl Cursor {
     /// The children that may hold something outside of the container. A column of numbers or
     /// booleans has none, and neither has a tensor.
     pub(crate) fn references(bytes: &[u8], raw: Raw) -> Result<Cursor> {
-        let mut cursor = Cursor::new(bytes, raw)?;
+        let mut cursor = Cursor::containers(bytes, raw)?;
         if let Node::Array(elements) = cursor.node
-            && (!elements.column.holds_references() || elements.tensor)
+            && elements.tensor
         {
             cursor.index = u32::MAX;
         }

@@ -112,7 +112,7 @@ mod owned {
     use crate::format::layout::{Limits, TAG_ARRAY, TAG_SPAN_LAST};
     use crate::store::space::{Observer, Space};
     use crate::store::storage::{Storage, VecStorage};
-    use crate::view::validate::Region;
+    use crate::view::validate::{Kinds, Region};
     use crate::view::{AsValue, Doc, Mode};
     use alloc::vec::Vec;
     use hashbrown::HashMap;
@@ -453,7 +453,10 @@ mod owned {
         /// # Ok::<(), livebuf::Error>(())
         /// ```
         pub fn validate(&mut self) -> Result<()> {
-            self.validate_with(|_| {})
+            self.validate_by(|doc, kinds, meet| {
+                let mut scratch = alloc::vec![0; doc.validate_scratch()];
+                doc.stats_in_with(&mut scratch, kinds, meet)
+            })
         }
 
         /// The same, and calls `visit` on every region, as [`Doc::regions`] does. A program can
@@ -473,9 +476,9 @@ mod owned {
         /// # Ok::<(), livebuf::Error>(())
         /// ```
         pub fn validate_with(&mut self, mut visit: impl FnMut(Region)) -> Result<()> {
-            self.validate_by(|doc, meet| {
+            self.validate_by(|doc, _, meet| {
                 let mut scratch = alloc::vec![0; doc.validate_scratch()];
-                doc.stats_in_with(&mut scratch, &mut |region| {
+                doc.stats_in_with(&mut scratch, Kinds::ALL, &mut |region| {
                     meet(region);
                     visit(region);
                 })

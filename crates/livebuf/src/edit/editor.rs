@@ -20,7 +20,7 @@ use crate::format::cell::Needle;
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer, Space};
 use crate::store::storage::{Exclusive, Storage};
-use crate::view::validate::{Region, Stats};
+use crate::view::validate::{Kinds, Region, Stats};
 use crate::view::{Checked, Doc, Header, Mode, Valid, Value};
 use core::mem::MaybeUninit;
 
@@ -319,26 +319,27 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// The first problem with its offset; [`ErrorKind::ScratchTooSmall`].
     pub fn validate_in(&mut self, scratch: &mut [u8]) -> Result<()> {
-        self.validate_by(|doc, meet| doc.stats_in_with(scratch, meet))
+        self.validate_by(|doc, kinds, meet| doc.stats_in_with(scratch, kinds, meet))
     }
 
-    /// Validates, by a function that tells of all regions. A document that is trusted already
+    /// Validates, by a function that tells of the regions of these kinds at least. A document that is trusted already
     /// keeps all handles.
     pub(super) fn validate_by(
         &mut self,
-        validate: impl FnOnce(Doc<'_>, &mut dyn FnMut(Region)) -> Result<Stats>,
+        validate: impl FnOnce(Doc<'_>, Kinds, &mut dyn FnMut(Region)) -> Result<Stats>,
     ) -> Result<()> {
         #[cfg(feature = "alloc")]
         if !S::FIXED
             && !self.space.trusted
             && let Some(mut homes) = Homes::new(self.space.used() as usize)
         {
-            let stats = validate(self.doc(), &mut |region| homes.meet(region))?;
+            let meet = &mut |region| homes.meet(region);
+            let stats = validate(self.doc(), Kinds::HOMES, meet)?;
             self.handles.validated::<S>(homes, stats.depth);
             self.space.trusted = true;
             return Ok(());
         }
-        let stats = validate(self.doc(), &mut |_| {})?;
+        let stats = validate(self.doc(), Kinds::NONE, &mut |_| {})?;
         self.set_trusted(stats.depth);
         Ok(())
     }

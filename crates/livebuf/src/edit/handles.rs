@@ -10,7 +10,7 @@
 
 use crate::store::storage::Storage;
 #[cfg(feature = "alloc")]
-use crate::view::validate::Region;
+use crate::view::validate::{Kinds, Region};
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -200,7 +200,7 @@ impl Homes {
 
     /// Hears of a region of the document.
     pub(super) fn meet(&mut self, region: Region) {
-        if region.kind.is_home()
+        if Kinds::HOMES.has(region.kind)
             && let Some(byte) = self.0.get_mut((region.offset / 64) as usize)
         {
             *byte |= 1 << (region.offset / 8 % 8);
@@ -486,7 +486,8 @@ impl Handles {
 
     /// Forgets all events; the handles that edits used are led through them first.
     fn forget(&mut self) {
-        let used = self.used().unwrap_or(NodeId::NONE);
+        let is_checked = self.using.1.time() >= self.checked;
+        let used = self.used().filter(|_| is_checked).unwrap_or(NodeId::NONE);
         let kept = self.kept.map(|(given, _)| match self.resolve(given) {
             Some(now) if !self.is_unchecked(given) => (given, now),
             _ => (NodeId::NONE, NodeId::NONE),
@@ -592,5 +593,23 @@ impl Handles {
         {
             self.note::<S>(Event::Freed(from, to));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an edit used before a validation stays unchecked, however many events come after it.
+    #[test]
+    fn forgetting_events_checks_no_handle() {
+        let mut handles = Handles::new();
+        let node = handles.give(32, 0, 1);
+        handles.keep(node, node);
+        handles.validated_in_place::<&mut [u8]>(3);
+        for _ in 0..2 * FEW {
+            handles.note::<&mut [u8]>(Event::Gone { table: 64, row: 1 });
+        }
+        assert!(handles.resolve(node).is_none() || handles.is_unchecked(node));
     }
 }

@@ -130,9 +130,13 @@ pub fn has_name(_file: &File, _path: &Path) -> io::Result<bool> {
     Ok(true) // An open file cannot be renamed over.
 }
 
-/// Refuses to write in a process that was forked from the one that opened a file. It has the
-/// file and its lock, too, and the other one knows nothing of what it writes.
-pub(crate) fn must_be_of(process: u32) -> io::Result<()> {
+/// Refuses to write in a process that was forked from the one that opened a file, which has this
+/// number. The child has the file and its lock, too, and the other one knows nothing of what it
+/// writes.
+///
+/// # Errors
+/// [`io::ErrorKind::Other`] in any other process.
+pub fn must_be_of(process: u32) -> io::Result<()> {
     if process == std::process::id() {
         return Ok(());
     }

@@ -29,7 +29,7 @@ mod journal;
 mod medium;
 
 pub use beside::{behind_links, new_beside, remove_abandoned};
-pub use file::{has_name, open_locked, sync_directory_of};
+pub use file::{has_name, must_be_of, open_locked, sync_directory_of};
 pub use journal::{Changes, Committed, FileEdit, FileStorage};
 /// For `livebuf-log`.
 #[doc(hidden)]
@@ -39,8 +39,8 @@ use crate::error::Result;
 use crate::store::storage::Storage;
 use crate::view::{Checked, Doc};
 use file::{
-    Access, allocate, invalid, lock, map, map_shared, must_be_of, must_have_name, open_with,
-    refused, rename_durably, round_up_to_page,
+    Access, allocate, invalid, lock, map, map_shared, must_have_name, open_with, refused,
+    rename_durably, round_up_to_page,
 };
 use memmap2::{Mmap, MmapMut};
 use std::fs::{self, File, OpenOptions};

@@ -67,12 +67,30 @@ pub enum RegionKind {
     SharedText,
 }
 
-impl RegionKind {
-    /// Whether a container's handle can lead to the region's first byte.
+/// Kinds of regions, a bit each.
+#[derive(Clone, Copy)]
+pub(crate) struct Kinds(u32);
+
+impl Kinds {
+    pub(crate) const NONE: Kinds = Kinds(0);
     #[cfg(feature = "alloc")]
-    pub(crate) fn is_home(self) -> bool {
+    pub(crate) const ALL: Kinds = Kinds(u32::MAX);
+    /// Those to whose first byte a container's handle can lead.
+    #[cfg(feature = "alloc")]
+    pub(crate) const HOMES: Kinds = {
         use RegionKind::*;
-        matches!(self, Record | Forward | Map | Array | Table | List)
+        let homes = [Record, Forward, Map, Array, Table, List];
+        let (mut bits, mut at) = (0, 0);
+        while at < homes.len() {
+            bits |= 1 << homes[at] as u32;
+            at += 1;
+        }
+        Kinds(bits)
+    };
+
+    #[inline]
+    pub(crate) fn has(self, kind: RegionKind) -> bool {
+        self.0 >> kind as u32 & 1 == 1
     }
 }
 
@@ -198,15 +216,16 @@ impl<'a, M: Mode> Doc<'a, M> {
         Walk::new(self.as_bytes(), scratch)?.document()
     }
 
-    /// [`stats_in`](Self::stats_in) that tells `visit` of every region.
+    /// [`stats_in`](Self::stats_in) that tells `visit` of every region of these kinds.
     pub(crate) fn stats_in_with(
         self,
         scratch: &mut [u8],
+        kinds: Kinds,
         visit: &mut dyn FnMut(Region),
     ) -> Result<Stats> {
         scratch.fill(0);
         let mut walk = Walk::new(self.as_bytes(), scratch)?;
-        walk.visit = Some(visit);
+        walk.visit = Some((kinds, visit));
         walk.document()
     }
 
@@ -247,7 +266,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     #[cfg(feature = "alloc")]
     pub fn regions(self, mut visit: impl FnMut(Region)) -> Result<()> {
         let mut scratch = alloc::vec![0; self.validate_scratch()];
-        self.stats_in_with(&mut scratch, &mut visit).map(|_| ())
+        self.stats_in_with(&mut scratch, Kinds::ALL, &mut visit).map(|_| ())
     }
 }
 
@@ -263,7 +282,7 @@ impl<M: Mode> Value<'_, M> {
         let mut scratch = alloc::vec![0; Doc::over(bytes).validate_scratch()];
         let mut walk = Walk::new(bytes, &mut scratch)?;
         walk.shapes()?;
-        walk.visit = Some(&mut visit);
+        walk.visit = Some((Kinds::ALL, &mut visit));
         walk.value(self.raw(), 0)
     }
 }
@@ -374,8 +393,9 @@ struct Walk<'a, 's> {
     only: &'s [u32],
     /// That column, once it was found: its table, and its place there.
     chosen: Option<(Table, u32)>,
-    /// Hears of every region. A function of no type parameter, so that there is one walk in a program.
-    visit: Option<&'s mut dyn FnMut(Region)>,
+    /// Hears of regions of some kinds. It has no type of its own, so that there is one walk in a
+    /// program.
+    visit: Option<(Kinds, &'s mut dyn FnMut(Region))>,
 }
 
 #[cold]
@@ -476,7 +496,9 @@ impl<'a, 's> Walk<'a, 's> {
     }
 
     fn tell(&mut self, region: Region) {
-        if let Some(visit) = &mut self.visit {
+        if let Some((kinds, visit)) = &mut self.visit
+            && kinds.has(region.kind)
+        {
             visit(region);
         }
     }
