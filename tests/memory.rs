@@ -1,5 +1,5 @@
-//! Memory while JSON is read and printed, and while documents are encoded, by a counting allocator. A binary of its own:
-//! the allocator counts for the whole process, and the one test keeps others away.
+//! Memory while JSON is read and printed, and while documents are encoded, by an allocator that counts, and refuses when
+//! it is told. A binary of its own: the allocator counts for the whole process, and the one test keeps others away.
 
 #![allow(unsafe_code)]
 
@@ -17,6 +17,17 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 /// Bytes that were asked for last, and may be a question only: see [`settle`].
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
+/// How many large pieces there are until all are refused.
+static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// Smaller ones are never refused.
+const SMALL: usize = 4 << 10;
+
+fn is_refused(size: usize) -> bool {
+    let less = |left| if left == usize::MAX { None } else { Some(usize::saturating_sub(left, 1)) };
+    size > SMALL && LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) == Ok(0)
+}
+
 fn add(size: usize) {
     settle();
     LIVE.fetch_add(size, Ordering::Relaxed);
@@ -29,9 +40,12 @@ fn settle() {
     PEAK.fetch_max(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator unchanged.
+// SAFETY: every call goes to the system's allocator unchanged, or is refused.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if is_refused(layout.size()) {
+            return std::ptr::null_mut();
+        }
         add(layout.size());
         // SAFETY: as the caller promised us.
         let pointer = unsafe { System.alloc(layout) };
@@ -42,6 +56,9 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if is_refused(layout.size()) {
+            return std::ptr::null_mut();
+        }
         add(layout.size());
         settle();
         // SAFETY: as the caller promised us.
@@ -58,6 +75,9 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if size > layout.size() && is_refused(size) {
+            return std::ptr::null_mut();
+        }
         // Old and new can be alive together; large blocks are moved by
         // remapping their pages, so only their growth counts.
         const REMAPPED: usize = 128 << 10;
@@ -251,6 +271,26 @@ fn the_encoder_says_what_it_keeps() -> bool {
     rows && tensors && maps && keys && texts
 }
 
+/// Where all large pieces of memory are refused, from whichever one on, encoding ends with an error.
+fn refused_memory_is_an_error(name: &str, text: &[u8]) {
+    let (mut pieces, mut errors) = (0, 0);
+    loop {
+        LEFT.store(pieces, Ordering::Relaxed);
+        // In a thread that keeps no memory of earlier texts.
+        let read = || livebuf_json::from_slice(text).map(drop);
+        let result = std::thread::scope(|scope| scope.spawn(read).join().unwrap());
+        if LEFT.swap(usize::MAX, Ordering::Relaxed) > 0 {
+            assert!(result.is_ok());
+            break;
+        }
+        // Memory for what is only expected can be done without.
+        errors += result.is_err() as usize;
+        pieces += 1;
+    }
+    println!("{name}: refused after each of {pieces} pieces of memory; {errors} errors");
+    assert!(errors > 10, "{name}");
+}
+
 #[test]
 fn reading_uses_little_memory() {
     assert!(
@@ -359,4 +399,17 @@ fn reading_uses_little_memory() {
         }
     }
     assert!(within, "more than 10 times the text, or 3 times a data file, see above");
+
+    let row = |text: &mut String, n| {
+        write!(text, r#"{{"id":{n},"name":"name of {n}","x":{n}.5}}"#).unwrap()
+    };
+    refused_memory_is_an_error("rows", &list(['[', ']'], 40_000, row));
+    let last = |text: &mut String, n| if n < 19_999 { row(text, n) } else { text.push('3') };
+    refused_memory_is_an_error("rows and a number", &list(['[', ']'], 20_000, last));
+    let mixed = |text: &mut String, n| write!(text, r#"{{"k{}":{n},"a":"é{n}"}}"#, n % 97).unwrap();
+    refused_memory_is_an_error("objects", &list(['[', ']'], 30_000, mixed));
+    let entry = |text: &mut String, n| write!(text, r#""key {n}":{n}"#).unwrap();
+    let number = |text: &mut String, n| write!(text, "{n}").unwrap();
+    refused_memory_is_an_error("numbers", &list(['[', ']'], 200_000, number));
+    refused_memory_is_an_error("a map", &list(['{', '}'], 50_000, entry));
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::NoUninit;
 use half::f16;
+use livebuf::raw::require_memory;
 use livebuf::{
     Codes, Column, ColumnType, Decimal, Element, Ends, Key, Kind, Run, Table, Valid, Value,
 };
@@ -348,7 +349,7 @@ impl Source {
         around: Option<&Validity>,
     ) -> Result<ArrowArray> {
         let made = match kind {
-            Type::Number(number) => self.numbers(*number, column, around),
+            Type::Number(number) => self.numbers(*number, column, around)?,
             Type::Struct(fields) => match column.table() {
                 Some(table) => {
                     let validity = self.validity(column, around);
@@ -386,6 +387,7 @@ impl Source {
                     let key = Key::new(&field.name);
                     let further = table.has_further_fields();
                     let row = |row| further.then(|| table.row(row)?.get(&key)).flatten();
+                    require_memory(table.rows() * size_of::<Slot>())?;
                     let slots: Vec<Slot> = (0..table.rows()).map(row).collect();
                     self.values_of(&field.kind, &slots)
                 }
@@ -500,18 +502,18 @@ impl Source {
         number: Number,
         column: Column<'static, Valid>,
         around: Option<&Validity>,
-    ) -> Option<ArrowArray> {
+    ) -> Result<Option<ArrowArray>> {
         if number == Number::F16 {
-            let tensor = column.tensor().filter(|_| column.column_type() == ColumnType::F16)?;
-            let values: &[u16] = bytemuck::try_cast_slice(tensor.as_bytes()).ok()?;
-            return Some(array(column.len(), 0, vec![None, Some(self.buffer(values))], Vec::new()));
+            let halves = column.tensor().filter(|_| column.column_type() == ColumnType::F16);
+            let values = halves.and_then(|tensor| bytemuck::try_cast_slice(tensor.as_bytes()).ok());
+            let buffers = |values: &'static [u16]| vec![None, Some(self.buffer(values))];
+            return Ok(values.map(|values| array(column.len(), 0, buffers(values), Vec::new())));
         }
-        let values = with_native!(number, T => self.native::<T>(column).ok_or_else(|| {
-            unsupported(&Type::Null)
-        }))
-        .ok()?;
+        let Some(values) = with_native!(number, T => self.native::<T>(column))? else {
+            return Ok(None);
+        };
         let Validity { bits, nulls } = self.validity(column, around);
-        Some(array(column.len(), nulls, vec![bits, Some(values)], Vec::new()))
+        Ok(Some(array(column.len(), nulls, vec![bits, Some(values)], Vec::new())))
     }
 
     /// Numbers or bytes that lie in the document as Arrow wants them.
@@ -522,15 +524,19 @@ impl Source {
         }
     }
 
-    fn native<T: Native>(&self, column: Column<'static, Valid>) -> Option<Buffer> {
+    fn native<T: Native>(&self, column: Column<'static, Valid>) -> Result<Option<Buffer>> {
         fn each<S: Element + Copy, T>(
             column: Column<'static, Valid>,
             convert: impl Fn(S) -> Option<T>,
         ) -> Option<Vec<T>> {
             column.slots::<S>()?.iter().map(|&slot| convert(slot)).collect()
         }
-        if let Some(slots) = column.slots::<T>() {
-            return Some(self.buffer(slots));
+        let stored = column.slots::<T>();
+        if self.copy || stored.is_none() {
+            require_memory(column.len() * size_of::<T>())?;
+        }
+        if let Some(slots) = stored {
+            return Ok(Some(self.buffer(slots)));
         }
         let values = match column.column_type() {
             ColumnType::I8 => each::<i8, T>(column, |value| T::from_i64(value.into())),
@@ -549,7 +555,7 @@ impl Source {
             }
             _ => None,
         };
-        values.map(Buffer::built)
+        Ok(values.map(Buffer::built))
     }
 
     /// Dates, times and UUIDs that lie in the document as Arrow wants them; `None` for others.
@@ -586,6 +592,7 @@ impl Source {
                 return self.values(kind, column.iter(), validity);
             };
             let slot = |row| around.has(row).then(|| column.get_within(row)).flatten();
+            require_memory(column.len() * size_of::<Slot>())?;
             let slots: Vec<Slot> = (0..column.len()).map(slot).collect();
             return self.values(kind, slots.iter().copied(), validity);
         }
@@ -805,6 +812,8 @@ impl Source {
         I: ExactSizeIterator<Item = Slot> + Clone,
     {
         let length = slots.len();
+        // Values of 16 bytes and what is made of them; places in 64 bits and in 32.
+        require_memory(length.saturating_mul(2 * size_of::<i128>()))?;
         let rows = slots.map(present).enumerate();
         /// Applies a conversion to each value; what there is none for is refused.
         macro_rules! each {

@@ -54,6 +54,12 @@ impl Error {
         self
     }
 
+    /// The other side says that there is no memory.
+    pub(crate) fn of_memory(mut self) -> Error {
+        self.0.core = Some(livebuf::Error::with_detail(livebuf::ErrorKind::Io, 0, 0));
+        self
+    }
+
     /// The rows were counted from this one on.
     pub(crate) fn after_row(mut self, first: usize) -> Error {
         self.0.row = self.0.row.map(|row| row + first);

@@ -335,7 +335,7 @@ impl<'v> Walk<'v> {
                     ends.take_while(equal).count()
                 };
                 if let Err(refused) =
-                    require_memory((one.len() + two.len()) * size_of::<Value<'_, Valid>>())
+                    require_memory(2 * (one.len() + two.len()) * size_of::<Value<'_, Valid>>())
                 {
                     self.refused = Err(refused);
                     return None;

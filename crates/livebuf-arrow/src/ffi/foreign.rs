@@ -7,6 +7,7 @@
 use std::ffi::{CStr, c_void};
 use std::slice;
 
+use super::made::NO_MEMORY;
 use super::{
     ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, PARAMETERS, RecordBatch,
     TENSOR, UUID, VARIANT,
@@ -542,6 +543,7 @@ impl ArrowArrayStream {
                 message = format!("{message}: {reason}");
             }
         }
-        Err(Error::new(ErrorKind::Producer, message))
+        let error = Error::new(ErrorKind::Producer, message);
+        Err(if code == NO_MEMORY { error.of_memory() } else { error })
     }
 }

@@ -290,7 +290,7 @@ struct StreamParts {
 const INVALID: c_int = 22;
 
 /// `ENOMEM` of C, which consumers know.
-const NO_MEMORY: c_int = 12;
+pub(super) const NO_MEMORY: c_int = 12;
 
 impl StreamParts {
     fn fail(&mut self, error: &Error) -> c_int {

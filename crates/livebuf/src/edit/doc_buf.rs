@@ -110,6 +110,7 @@ mod owned {
     use crate::edit::handles::Run;
     use crate::encode::{EncodeOptions, Encoder};
     use crate::format::layout::{Limits, TAG_ARRAY, TAG_SPAN_LAST};
+    use crate::format::memory::zeros;
     use crate::store::space::{Observer, Space};
     use crate::store::storage::{Storage, VecStorage};
     use crate::view::validate::{Kinds, Region};
@@ -454,7 +455,7 @@ mod owned {
         /// ```
         pub fn validate(&mut self) -> Result<()> {
             self.validate_by(|doc, kinds, meet| {
-                let mut scratch = alloc::vec![0; doc.validate_scratch()];
+                let mut scratch = zeros(doc.validate_scratch())?;
                 doc.stats_in_with(&mut scratch, kinds, meet)
             })
         }
@@ -477,7 +478,7 @@ mod owned {
         /// ```
         pub fn validate_with(&mut self, mut visit: impl FnMut(Region)) -> Result<()> {
             self.validate_by(|doc, _, meet| {
-                let mut scratch = alloc::vec![0; doc.validate_scratch()];
+                let mut scratch = zeros(doc.validate_scratch())?;
                 doc.stats_in_with(&mut scratch, Kinds::ALL, &mut |region| {
                     meet(region);
                     visit(region);

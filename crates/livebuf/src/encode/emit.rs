@@ -51,7 +51,7 @@ impl<S: Storage> Encoder<S> {
         let listed = self.places.len();
         let plan = match self.plan_rows()? {
             Some(plan) => plan,
-            None => self.plan(start, self.cells.len()),
+            None => self.plan(start, self.cells.len())?,
         };
         self.write_planned(plan, start, listed)
     }
@@ -63,7 +63,7 @@ impl<S: Storage> Encoder<S> {
         self.check_places()?;
         self.room_for_plan(start)?;
         let (listed, end) = (self.places.len(), self.cells.len());
-        let plan = self.planner().array(start, end);
+        let plan = self.planner().array(start, end)?;
         if plan.column != ColumnType::Struct {
             self.places.truncate(listed);
             return Ok(None);
@@ -77,7 +77,7 @@ impl<S: Storage> Encoder<S> {
         const DICTIONARIES: usize = 4 << 20;
         match self.cells.len().saturating_sub(start) {
             0..LARGE => Ok(()),
-            places => require_memory(PLACE * places + DICTIONARIES),
+            places => require_memory(2 * PLACE * places + DICTIONARIES),
         }
     }
 
@@ -155,9 +155,9 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    fn plan(&mut self, start: usize, end: usize) -> Plan {
-        let plan = self.planner().array(start, end);
-        self.absorbed(plan)
+    fn plan(&mut self, start: usize, end: usize) -> Result<Plan> {
+        let plan = self.planner().array(start, end)?;
+        Ok(self.absorbed(plan))
     }
 
     /// The plan of an array. If some containers in it do not become columns, marks those that do.
@@ -200,7 +200,7 @@ impl<S: Storage> Encoder<S> {
                 TAG_WAITING_ARRAY => {
                     let end = at + places(&self.tags, &self.cells, at);
                     let listed = self.places.len();
-                    let plan = self.plan(at + 1, end);
+                    let plan = self.plan(at + 1, end)?;
                     let next = if plan.waits { at + 1 } else { end };
                     open.push(Open { at, end, plan: Some((plan, listed)) });
                     at = next;

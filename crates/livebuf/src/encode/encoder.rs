@@ -5,7 +5,7 @@ use super::keys::Keys;
 use super::options::EncodeOptions;
 use super::output::Output;
 use super::plan::Summary;
-use super::room::{expect_room, make_room, memory};
+use super::room::{expect_values, make_room, make_room_for, memory};
 use super::shred::{Shred, Values};
 use super::stack::run;
 use super::tensors::Tensors;
@@ -230,8 +230,7 @@ impl<S: Storage> Encoder<S> {
             usize::try_from(more / u128::from(done.max(1))).unwrap_or(usize::MAX)
         };
         let (values, text) = (more_like(self.cells.len()), self.texts.waiting_bytes());
-        expect_room(&mut self.cells, values);
-        expect_room(&mut self.tags, values);
+        expect_values(&mut self.tags, &mut self.cells, values);
         self.texts.expect(more_like(text));
     }
 
@@ -272,8 +271,9 @@ impl<S: Storage> Encoder<S> {
     fn grow_stack(&mut self) -> Result<()> {
         self.check_values()?;
         make_room(&mut self.cells)?;
-        self.tags.reserve_exact(self.cells.capacity() - self.tags.len());
-        Ok(())
+        let more = self.cells.capacity() - self.tags.len();
+        // The room for cells stands for that of tags.
+        make_room_for(&mut self.tags, more).inspect_err(|_| self.cells.shrink_to(0))
     }
 
     /// Makes sure that the document can hold the values that wait.

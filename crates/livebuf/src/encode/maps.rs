@@ -7,6 +7,7 @@
 
 use super::encoder::{Anew, Encoder, Frame, State, sequence};
 use super::options::DuplicateKeys;
+use super::room::make_room;
 use super::stack::{TAG_WAITING_OBJECT, run};
 use super::texts::settle;
 use crate::block::map::{self, Entries, Map};
@@ -14,6 +15,7 @@ use crate::block::walk::{Cursor, Node};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::load_u64;
 use crate::format::layout::*;
+use crate::format::memory::{vec_for, zeros};
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 use alloc::vec::Vec;
@@ -133,6 +135,7 @@ impl<S: Storage> Encoder<S> {
         match self.frames.last() {
             Some(&Frame { state: State::MapKey(first), .. }) => {
                 let cell = self.span(text)?;
+                make_room(&mut self.map_keys)?;
                 self.map_keys.push(cell);
                 if let Some(frame) = self.frames.last_mut() {
                     frame.state = State::MapValue(first);
@@ -160,7 +163,8 @@ impl<S: Storage> Encoder<S> {
     fn order_map(&self, first: usize) -> Result<Order> {
         let count = (self.map_keys.len() - first) as u32;
         let text = |&(_, index): &(u64, u32)| self.map_key_text(first, index);
-        let mut order: Vec<(u64, u32)> = Vec::with_capacity(count as usize);
+        let mut order: Vec<(u64, u32)> = vec_for(count as usize)?;
+        let mut sorted = vec_for(count as usize)?;
         order.extend((0..count).map(|index| (map::first_eight(text(&(0, index))), index)));
         order.sort_unstable_by_key(|&(start, _)| start);
         let (mut doubles, mut moves) = (Vec::new(), Vec::new());
@@ -176,7 +180,7 @@ impl<S: Storage> Encoder<S> {
         if !doubles.is_empty() && self.options.duplicate_keys == DuplicateKeys::Error {
             return Err(Error::new(ErrorKind::DuplicateKey, 0));
         }
-        let sorted = order.into_iter().map(|(_, index)| index).collect();
+        sorted.extend(order.into_iter().map(|(_, index)| index));
         Ok(Order { sorted, doubles, moves })
     }
 
@@ -317,7 +321,7 @@ impl<S: Storage> Encoder<S> {
         if buckets == 0 {
             return Ok((0, 0));
         }
-        let mut filled = alloc::vec![0; buckets as usize * BUCKET_SIZE as usize];
+        let mut filled = zeros(buckets as usize * BUCKET_SIZE as usize)?;
         map::fill(self.out.bytes(), entries, count, &mut filled)?;
         let (hash, place) = self.out.grow(hash_size(buckets) as usize)?;
         let first = hash.next_multiple_of(BUCKET_SIZE) - hash;
@@ -331,7 +335,7 @@ impl<S: Storage> Encoder<S> {
             // Its nodes do not lie across pages, and the topmost share one.
             self.out.used = self.out.used.next_multiple_of(4096);
         }
-        let mut nodes = alloc::vec![0; map::index_size(sorted.len()) as usize];
+        let mut nodes = zeros(map::index_size(sorted.len()) as usize)?;
         let (root, _) = self.out.grow(nodes.len())?;
         map::build(self.out.bytes(), entries, sorted, root.into(), &mut nodes)?;
         self.out.bytes_mut()[root as usize..][..nodes.len()].copy_from_slice(&nodes);

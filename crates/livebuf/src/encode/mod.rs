@@ -39,13 +39,14 @@ use crate::format::bytes::text;
 use crate::format::cell::{Needle, span_bytes, span_offset};
 use crate::format::extended::{Extended, Stored, is_extended_span};
 use crate::format::layout::*;
+use crate::format::memory::vec_for;
 use crate::format::number::is_json_number;
 use crate::store::storage::{Storage, VecStorage};
 use crate::view::{Doc, Mode, Tensor, TensorRef, Value};
 use alloc::vec::Vec;
 use encoder::{Anew, Frame, State, sequence};
 use keys::Next;
-use room::expect_room;
+use room::expect_values;
 use rows::Came;
 use stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
@@ -480,8 +481,7 @@ impl<S: Storage> Encoder<S> {
     fn await_elements(&mut self, elements: usize) {
         self.awaited = elements.min(self.options.limits.elements as usize);
         // Each takes one place at least.
-        expect_room(&mut self.cells, self.awaited);
-        expect_room(&mut self.tags, self.awaited);
+        expect_values(&mut self.tags, &mut self.cells, self.awaited);
     }
 
     /// The key of the value that comes next.
@@ -812,7 +812,8 @@ impl<S: Storage> Encoder<S> {
         }
         let written = self.complete()? as usize;
         let written = &mut self.out.bytes_mut()[..written];
-        let part = written.to_vec();
+        let mut part = vec_for(written.len())?;
+        part.extend_from_slice(written);
         written.fill(0);
         self.first_list += self.keys.lists.len() as u32;
         self.out.used = HEADER_SIZE as usize;

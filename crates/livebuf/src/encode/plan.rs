@@ -8,6 +8,7 @@
 
 use super::hash_index::HashIndex;
 use super::keys::{KeyList, KeyText};
+use super::room::make_room_for;
 use super::stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
     children, pairs, run,
@@ -16,6 +17,7 @@ use super::tensors::Tensors;
 use super::texts::Texts;
 use crate::block::column_type::{ColumnType, Numbers, is_f32};
 use crate::block::tensor::Form;
+use crate::error::Result;
 use crate::format::bytes::round_up;
 use crate::format::cell::{inline_span, span_inline, span_length};
 use crate::format::layout::*;
@@ -496,7 +498,7 @@ pub(super) struct Planner<'e> {
 
 impl Planner<'_> {
     /// The plan for the values from `start` to `end` as one array's column.
-    pub(super) fn array(&mut self, start: usize, end: usize) -> Plan {
+    pub(super) fn array(&mut self, start: usize, end: usize) -> Result<Plan> {
         let mut values = Gathered::default();
         for at in run(self.tags, self.cells, start, end) {
             values.add(self.tags, self.cells, at);
@@ -507,14 +509,15 @@ impl Planner<'_> {
         if !nested && count as usize == end - start {
             let plan = self.plain(&values, Places::Run(start as u32, count));
             let run = Run { tags: &self.tags[start..end], cells: &self.cells[start..end] };
-            return match self.may_be_text(&values.summary) {
+            return Ok(match self.may_be_text(&values.summary) {
                 true => self.text(plan, &values.summary, core::iter::once(run)),
                 false => plan,
-            };
+            });
         }
         let from = self.places.len();
+        make_room_for(self.places, count as usize)?;
         self.places.extend(run(self.tags, self.cells, start, end).map(|at| at as u32));
-        self.column(values, from, 0)
+        Ok(self.column(values, from, 0))
     }
 
     /// The column without structs and lists; without tables there are no gaps either.

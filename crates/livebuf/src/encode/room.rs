@@ -43,6 +43,14 @@ pub(super) fn expect_room<T>(items: &mut Vec<T>, more: usize) {
     }
 }
 
+/// The same for tags and their cells. There is room for as many tags as there is for cells.
+pub(super) fn expect_values(tags: &mut Vec<u8>, cells: &mut Vec<u64>, more: usize) {
+    expect_room(tags, more);
+    if tags.capacity() - tags.len() >= more {
+        expect_room(cells, more);
+    }
+}
+
 /// Bytes that a vector has room for.
 pub(super) fn memory<T>(items: &Vec<T>) -> usize {
     items.capacity() * size_of::<T>()

@@ -5,12 +5,12 @@
 
 use super::encoder::{Encoder, Frame, State};
 use super::plan::BLANK;
-use super::room::{PLACE, make_room_for};
+use super::room::make_room_for;
 use super::shred::{CHUNK, EXPECTED, Event, Holds, Shred, Step, Values, is_plain};
-use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE, run};
+use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
-use crate::format::memory::require_memory;
+use crate::format::memory::vec_for;
 use crate::store::storage::Storage;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -36,12 +36,7 @@ impl<S: Storage> Encoder<S> {
     pub(super) fn shred(&mut self) -> Result<()> {
         self.check_values()?;
         let (from, end) = (self.shred.from, self.cells.len());
-        // What is taken apart lies in vectors of its own meanwhile.
-        require_memory(4 * PLACE * (end - from))?;
-        let cursors = &mut self.shred.scratch.cursors;
-        cursors.clear();
-        cursors.extend(run(&self.tags, &self.cells, from, end).map(|at| at as u32));
-        let rows = cursors.len();
+        let rows = self.shred.find_rows(&self.tags, &self.cells)?;
         if self.awaited > 0 {
             let awaited = core::mem::take(&mut self.awaited);
             self.expect_more(rows as u64, awaited as u64);
@@ -56,7 +51,7 @@ impl<S: Storage> Encoder<S> {
                     && self.shred.learn(&self.tags, &self.cells, from, 0)
             }
         };
-        if !learned || end >= BLANK as usize || !self.shred.take_apart(&self.tags, &self.cells) {
+        if !learned || end >= BLANK as usize || !self.shred.take_apart(&self.tags, &self.cells)? {
             return self.put_together();
         }
         self.cells.truncate(from);
@@ -233,6 +228,7 @@ impl<S: Storage> Encoder<S> {
         if rows == 0 {
             return Ok(());
         }
+        self.shred.make_room_for_chunk()?;
         let Shred { steps, expected, ends: bounds, .. } = &mut self.shred;
         for step in steps {
             let (column, mut count) = match step.holds {
@@ -330,7 +326,10 @@ impl<S: Storage> Encoder<S> {
         if shred.rows == 0 {
             return Ok(());
         }
-        let (cells, tags) = (self.cells.split_off(shred.start), self.tags.split_off(shred.start));
+        let count = self.cells.len() - shred.start;
+        let (mut cells, mut tags) = (vec_for(count)?, vec_for(count)?);
+        cells.extend(self.cells.drain(shred.start..));
+        tags.extend(self.tags.drain(shred.start..));
         let waiting = shred.from - shred.start;
         let old = (&tags[..waiting], &cells[..waiting]);
         // A chunk that was refused may have left ends of some columns.

@@ -13,9 +13,9 @@
 //! array is planned in the general way (`plan`).
 
 use super::plan::{Gathered, Places, Plan, Planner, Run, Summary};
-use super::room::memory;
+use super::room::{make_room, make_room_for, memory};
 use super::stack::{
-    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children,
+    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::round_up;
@@ -258,11 +258,31 @@ impl Shred {
                 || children(tags, cells, at).all(|at| self.learn(tags, cells, at, depth + 1)))
     }
 
+    /// Finds the rows that wait. Returns how many.
+    pub(super) fn find_rows(&mut self, tags: &[u8], cells: &[u64]) -> Result<usize> {
+        let rows = || run(tags, cells, self.from, cells.len());
+        let cursors = &mut self.scratch.cursors;
+        cursors.clear();
+        make_room_for(cursors, rows().count())?;
+        cursors.extend(rows().map(|at| at as u32));
+        Ok(cursors.len())
+    }
+
+    /// Room to note where a chunk's columns end.
+    pub(super) fn make_room_for_chunk(&mut self) -> Result<()> {
+        make_room(&mut self.chunks)?;
+        make_room_for(&mut self.ends, self.columns)
+    }
+
     /// Takes the rows that wait apart, into the scratch; false where they are not alike.
-    pub(super) fn take_apart(&mut self, tags: &[u8], cells: &[u64]) -> bool {
+    pub(super) fn take_apart(&mut self, tags: &[u8], cells: &[u64]) -> Result<bool> {
+        self.make_room_for_chunk()?;
         let Scratch { cursors, cells: out, tags: out_tags } = &mut self.scratch;
         out.clear();
         out_tags.clear();
+        // They have as many places then as they have now, or fewer.
+        make_room_for(out, cells.len() - self.from)?;
+        make_room_for(out_tags, cells.len() - self.from)?;
         for step in &mut self.steps {
             let mut alike = true;
             let begin = match step.holds {
@@ -275,7 +295,7 @@ impl Shred {
                         *cursor += 2;
                     }
                     if !alike {
-                        return false;
+                        return Ok(false);
                     }
                     continue;
                 }
@@ -291,7 +311,7 @@ impl Shred {
                 Holds::Array => {
                     let length = |&at: &u32| cells[at as usize] as u32;
                     if !cursors.iter().all(|&at| tags[at as usize] == TAG_WAITING_ARRAY) {
-                        return false;
+                        return Ok(false);
                     }
                     if cursors.iter().any(|at| length(at) != length(&cursors[0])) {
                         out.extend(cursors.iter().map(|at| length(at) as u64));
@@ -315,13 +335,13 @@ impl Shred {
                 step.values.add(tag, cell);
             }
             if !alike {
-                return false;
+                return Ok(false);
             }
             self.ends.push((self.from + out.len()) as u32);
         }
         self.chunks.push(cursors.len() as u32);
         self.rows += cursors.len() as u32;
-        true
+        Ok(true)
     }
 
     /// The plan for all rows as one array; `None` where it is not all columns.

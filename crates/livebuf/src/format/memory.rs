@@ -1,4 +1,4 @@
-//! Whether there is memory.
+//! Memory that the system may refuse.
 
 use crate::error::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
@@ -9,6 +9,26 @@ use alloc::vec::Vec;
 /// # Errors
 /// [`ErrorKind::Io`].
 pub fn require_memory(bytes: usize) -> Result<()> {
+    // Parts take more than a whole: the system's allocator rounds up, and asks for a megabyte where
+    // the heap cannot grow.
+    const ROUGHLY: usize = 64 << 10;
+    let between = if bytes < ROUGHLY { 0 } else { 2 << 20 };
     let refused = |_| Error::with_detail(ErrorKind::Io, 0, bytes as u64);
-    Vec::<u8>::new().try_reserve_exact(bytes).map_err(refused)
+    Vec::<u8>::new().try_reserve_exact(bytes.saturating_add(between)).map_err(refused)
+}
+
+/// A vector with room for so many.
+pub(crate) fn vec_for<T>(count: usize) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    let bytes = count.saturating_mul(size_of::<T>());
+    let refused = |_| Error::with_detail(ErrorKind::Io, 0, bytes as u64);
+    items.try_reserve_exact(count).map_err(refused)?;
+    Ok(items)
+}
+
+/// So many zeros.
+pub(crate) fn zeros(count: usize) -> Result<Vec<u8>> {
+    let mut bytes = vec_for(count)?;
+    bytes.resize(count, 0);
+    Ok(bytes)
 }

@@ -22,6 +22,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u16, load_u32, load_u64, round_up, slice, text};
 use crate::format::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
 use crate::format::layout::*;
+#[cfg(feature = "alloc")]
+use crate::format::memory::zeros;
 use crate::format::number::is_json_number;
 #[cfg(feature = "alloc")]
 use crate::view::Column;
@@ -244,7 +246,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// ```
     #[cfg(feature = "alloc")]
     pub fn stats(self) -> Result<Stats> {
-        let mut scratch = alloc::vec![0; self.validate_scratch()];
+        let mut scratch = zeros(self.validate_scratch())?;
         Walk::new(self.as_bytes(), &mut scratch)?.document()
     }
 
@@ -265,7 +267,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// ```
     #[cfg(feature = "alloc")]
     pub fn regions(self, mut visit: impl FnMut(Region)) -> Result<()> {
-        let mut scratch = alloc::vec![0; self.validate_scratch()];
+        let mut scratch = zeros(self.validate_scratch())?;
         self.stats_in_with(&mut scratch, Kinds::ALL, &mut visit).map(|_| ())
     }
 }
@@ -279,7 +281,7 @@ impl<M: Mode> Value<'_, M> {
     #[cfg(feature = "alloc")]
     pub fn regions(&self, mut visit: impl FnMut(Region)) -> Result<()> {
         let bytes = self.document();
-        let mut scratch = alloc::vec![0; Doc::over(bytes).validate_scratch()];
+        let mut scratch = zeros(Doc::over(bytes).validate_scratch())?;
         let mut walk = Walk::new(bytes, &mut scratch)?;
         walk.shapes()?;
         walk.visit = Some((Kinds::ALL, &mut visit));
@@ -313,7 +315,7 @@ impl<'a, M: Mode> Value<'a, M> {
         if self.raw().tag > TAG_SPAN_LAST && row_of(self.raw().cell).is_some() {
             doc.stats()?;
         } else {
-            let mut scratch = alloc::vec![0; doc.validate_scratch()];
+            let mut scratch = zeros(doc.validate_scratch())?;
             let mut walk = Walk::new(self.document(), &mut scratch)?;
             walk.shapes()?;
             walk.value(self.raw(), 0)?;
@@ -359,7 +361,7 @@ impl<'a, M: Mode> Value<'a, M> {
             Doc::over(self.document()).stats()?;
         } else {
             let doc = Doc::over(self.document());
-            let mut scratch = alloc::vec![0; doc.validate_scratch()];
+            let mut scratch = zeros(doc.validate_scratch())?;
             let mut walk = Walk::new(self.document(), &mut scratch)?;
             walk.shapes()?;
             walk.one_column(self.raw(), places)?;
