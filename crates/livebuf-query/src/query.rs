@@ -1,6 +1,6 @@
 //! `Query`: compiled once, asked of any documents.
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Interrupt};
 use crate::error::QueryError;
 use crate::location::Location;
 use crate::parse::parse;
@@ -32,6 +32,7 @@ pub struct Query {
     text: Box<str>,
     path: Path,
     budget: Option<u64>,
+    interrupt: Option<Interrupt>,
 }
 
 impl Query {
@@ -49,7 +50,7 @@ impl Query {
     /// assert_eq!(Query::parse("$.laps[").unwrap_err().column(), 8);
     /// ```
     pub fn parse(text: &str) -> Result<Query, QueryError> {
-        Ok(Query { path: parse(text)?, text: text.into(), budget: None })
+        Ok(Query { path: parse(text)?, text: text.into(), budget: None, interrupt: None })
     }
 
     /// The same query with a bound on the work: about a step for each value that is looked at,
@@ -73,6 +74,25 @@ impl Query {
         self
     }
 
+    /// The same query, which asks now and then whether it shall end: after 65,536 steps, which take
+    /// some milliseconds. If the answer is true, the search ends as if its budget ran out.
+    ///
+    /// ```
+    /// use livebuf::{ErrorKind, json};
+    /// use livebuf_query::Query;
+    ///
+    /// let doc = json!((0..100).collect::<Vec<_>>());
+    /// let query = Query::parse("$[?count($[*]) == count($..*)]")?.with_interrupt(|| false);
+    /// assert_eq!(query.count(&doc)?, 100);
+    /// let query = query.with_interrupt(|| true);
+    /// assert_eq!(query.count(&doc).unwrap_err().kind(), ErrorKind::BudgetExceeded);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_interrupt(mut self, interrupt: fn() -> bool) -> Query {
+        self.interrupt = Some(interrupt);
+        self
+    }
+
     /// The text that was compiled.
     pub fn as_str(&self) -> &str {
         &self.text
@@ -85,7 +105,7 @@ impl Query {
 
     fn walk<'q, 'd: 'q, M: Mode>(&'q self, root: Value<'d, M>) -> (Walk<'q, 'd, M>, Budget) {
         let default = (root.document_length() as u64).saturating_mul(16).saturating_add(1_000_000);
-        let budget = Budget::new(self.budget.unwrap_or(default));
+        let budget = Budget::new(self.budget.unwrap_or(default), self.interrupt);
         (Walk::new(&self.path, root, root), budget)
     }
 

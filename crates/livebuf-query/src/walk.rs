@@ -7,14 +7,11 @@
 use crate::budget::Budget;
 use crate::compare::{Side, compare, length, text_of};
 use crate::location::Step;
-use crate::regexp::Regexp;
+use crate::regexp::{is_computed_match, is_match};
 use crate::scan::{Scan, value_of};
 use crate::syntax::{Logical, Operand, Path, Pattern, Segment, Selector};
 use livebuf::layout::MAX_NESTING;
 use livebuf::{Array, ArrayIter, Error, ErrorKind, Fields, Mode, Result, Value};
-
-/// Steps that to compile a computed expression takes, beside those for its text.
-const COMPILING: u64 = 2_000;
 
 /// A query that is under way.
 pub(crate) struct Walk<'q, 'd, M: Mode> {
@@ -422,12 +419,11 @@ fn keeps<'q, 'd: 'q, M: Mode>(
             budget.text(text.len())?;
             match pattern {
                 Pattern::Fixed(None) => false,
-                Pattern::Fixed(Some(regexp)) => regexp.is_match(&text),
+                Pattern::Fixed(Some(regexp)) => is_match(regexp, &text, budget)?,
                 Pattern::Computed(operand) => {
                     let pattern = side(operand, root, current, budget)?;
                     let Some(pattern) = text_of(&pattern)? else { return Ok(false) };
-                    budget.take(COMPILING + 64 * pattern.len() as u64)?;
-                    Regexp::new(&pattern, *whole).is_some_and(|regexp| regexp.is_match(&text))
+                    is_computed_match(&pattern, *whole, &text, budget)?
                 }
             }
         }
