@@ -123,7 +123,7 @@ impl Given {
 pub(crate) fn set(args: &Set) -> Outcome {
     let value = Given::read(&args.value, args.string)?;
     let edit = match args.all {
-        true => Edit::SetAll { query: query(&args.pointer)?, value },
+        true => Edit::SetAll { query: query(&args.pointer, args.budget)?, value },
         false => Edit::Set { pointer: args.pointer.clone(), value, parents: args.parents },
     };
     run(&args.file, &args.editing, &[edit], args.value == "-" && !args.string)
@@ -131,7 +131,7 @@ pub(crate) fn set(args: &Set) -> Outcome {
 
 pub(crate) fn remove(args: &Remove) -> Outcome {
     let edit = match args.all {
-        true => Edit::RemoveAll { query: query(&args.pointer)? },
+        true => Edit::RemoveAll { query: query(&args.pointer, args.budget)? },
         false => Edit::Remove { pointer: args.pointer.clone() },
     };
     run(&args.file, &args.editing, &[edit], false)
@@ -248,9 +248,14 @@ fn patch_of<const N: usize>(members: [(&str, New<'_>); N]) -> Outcome<Edit> {
         .map_err(|error| not_patched(None, &error))
 }
 
-/// Compiles a query.
-pub(crate) fn query(text: &str) -> Outcome<Query> {
-    Query::parse(text).map_err(|error| {
+/// Steps of a query whose bound nobody set. Valid documents need far less, of queries that end in
+/// minutes.
+const STEPS: u64 = 10_000_000_000;
+
+/// Compiles a query, which takes so many steps at most.
+pub(crate) fn query(text: &str, budget: Option<u64>) -> Outcome<Query> {
+    let query = Query::parse(text).map(|query| query.with_budget(budget.unwrap_or(STEPS)));
+    query.map_err(|error| {
         let failure = Failure::trouble(format!("{text:?} is no query: {error}"));
         if text.is_empty() || text.starts_with('/') {
             return failure.with_hint("a query begins with $, such as '$.users[0].name'");
@@ -381,11 +386,11 @@ fn make<S: Storage, O: Observer>(path: &Path, editor: &mut Editor<S, O>, edit: &
         Edit::SetAll { query, value } => match livebuf_query::set_all(editor, query, value.value())
         {
             Ok(0) => return Err(nothing_found(path, query)),
-            done => return done.map(drop).map_err(|error| Failure::document(path, error)),
+            done => return done.map(drop).map_err(|error| ended(path, error)),
         },
         Edit::RemoveAll { query } => match livebuf_query::remove_all(editor, query) {
             Ok(0) => return Err(nothing_found(path, query)),
-            done => return done.map(drop).map_err(|error| Failure::document(path, error)),
+            done => return done.map(drop).map_err(|error| ended(path, error)),
         },
         Edit::Patch(patch, file) => {
             return patch.apply(editor).map_err(|error| not_patched(file.as_deref(), &error));
@@ -399,6 +404,19 @@ fn make<S: Storage, O: Observer>(path: &Path, editor: &mut Editor<S, O>, edit: &
         }
     };
     done.map_err(|error| explain(path, editor, edit, error))
+}
+
+/// An error of a search.
+pub(crate) fn ended(path: &Path, error: livebuf::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::BudgetExceeded => {
+            let steps = grouped(error.detail());
+            let message = format!("{}: the query takes more than {steps} steps", name(path));
+            Failure::trouble(message)
+                .with_hint("--budget STEPS allows more; or ask for less at once")
+        }
+        _ => Failure::document(path, error),
+    }
 }
 
 pub(crate) fn nothing_found(path: &Path, query: &Query) -> Failure {

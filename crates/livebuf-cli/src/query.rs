@@ -1,14 +1,14 @@
 //! Queries: the values that they find, or where these are.
 
 use crate::args::Query;
-use crate::edit::{nothing_found, query as compiled};
+use crate::edit::{ended, nothing_found, query as compiled};
 use crate::failure::{Failure, Outcome};
 use crate::look::{Form, KEPT};
 use crate::sink::Out;
 use crate::source::Source;
 
 pub(crate) fn query(args: &Query) -> Outcome {
-    let query = compiled(&args.query)?;
+    let query = compiled(&args.query, args.budget)?;
     let source = Source::open(&args.file)?;
     let doc = source.doc(&args.file)?;
     let form = Form { file: &args.file, raw: args.raw, pretty: args.pretty };
@@ -16,18 +16,13 @@ pub(crate) fn query(args: &Query) -> Outcome {
     let (mut rendered, mut room) = (Vec::new(), KEPT);
     let mut places = Vec::new();
     for found in query.find(doc) {
-        let found = found.map_err(|error| {
-            let failure = Failure::document(&args.file, error);
-            match error.kind() {
-                livebuf::ErrorKind::BudgetExceeded => {
-                    failure.with_hint("the query takes too many steps; ask for less at once")
-                }
-                _ => failure.with_hint("livebuf validate tells more"),
-            }
+        let found = found.map_err(|error| match error.kind() {
+            livebuf::ErrorKind::BudgetExceeded => ended(&args.file, error),
+            _ => Failure::document(&args.file, error).with_hint("livebuf validate tells more"),
         })?;
         match (args.paths, args.pointers) {
-            (true, _) => places.push(found.location().to_string()),
-            (_, true) => places.push(found.location().to_pointer()),
+            // Their texts together may be long: they are made when they are printed.
+            (true, _) | (_, true) => places.push(found.into_location()),
             _ => {
                 let pointer = found.location().to_pointer();
                 rendered.push(form.render(&pointer, found.value(), &mut room)?);
@@ -39,6 +34,7 @@ pub(crate) fn query(args: &Query) -> Outcome {
     }
     let mut out = Out::new();
     for place in places {
+        let place = if args.paths { place.to_string() } else { place.to_pointer() };
         out.line(&place)?;
     }
     for value in rendered {

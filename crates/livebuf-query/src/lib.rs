@@ -47,4 +47,4 @@ mod walk;
 pub use edit::{remove_all, set_all, update_all};
 pub use error::QueryError;
 pub use location::{Location, Step};
-pub use query::{Match, Matches, Query, Values};
+pub use query::{Match, Matches, Places, Query, Values};
