@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use livebuf::{EncodeOptions, Encoder, Tensor, VecStorage};
+use livebuf_query::Query;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write;
 use std::path::Path;
@@ -291,8 +292,66 @@ fn refused_memory_is_an_error(name: &str, text: &[u8]) {
     assert!(errors > 10, "{name}");
 }
 
+/// The places of all matches in a deep document: 24 kB took 520 MB. And expressions that the
+/// document brings, of which few are kept.
+fn queries_take_what_is_stated() {
+    let deep = |leaves: usize, depth: usize| {
+        let leaves = vec!["true"; leaves].join(",");
+        let text = format!("{}[{leaves}]{}", "{\"key\":".repeat(depth), "}".repeat(depth));
+        livebuf_json::from_str(&text).unwrap()
+    };
+    let all = Query::parse("$..*").unwrap();
+    for (leaves, depth) in [(20_000, 900), (50_000, 40), (1, 990)] {
+        let doc = deep(leaves, depth);
+        let (matches, peak_bytes) =
+            peak(|| all.find(&doc).map(|found| found.unwrap().into_location()).collect::<Vec<_>>());
+        let each = peak_bytes as f64 / matches.len() as f64;
+        println!("{} matches, {depth} deep: {each:.0} bytes for each", matches.len());
+        // The list grows ahead of them.
+        assert!(each < 3.0 * 128.0 + 1_000_000.0 / matches.len() as f64, "{each:.0} for a match");
+        drop(matches);
+        let mut doc = doc;
+        let (set, peak_bytes) = peak(|| {
+            let leaf = Query::parse("$..[?@ == true]").unwrap();
+            livebuf_query::set_all(&mut doc, &leaf, false).unwrap()
+        });
+        assert_eq!(set, leaves);
+        assert!(peak_bytes < 400 * (leaves + depth) + (4 << 20), "setting all took {peak_bytes}");
+    }
+    let rows = (0..200).map(|row| format!(r#"{{"a":"x","b":"(\\p{{L}}{{9}}){{9}}{row}"}}"#));
+    let text = format!("[{}]", rows.collect::<Vec<_>>().join(","));
+    let doc = livebuf_json::from_str(&text).unwrap();
+    let computed = Query::parse("$[?search(@.a, @.b)]").unwrap().with_budget(u64::MAX);
+    let (count, peak_bytes) = peak(|| computed.count(&doc));
+    println!("expressions of {} bytes: {peak_bytes} are taken", text.len());
+    assert_eq!(count, Ok(0));
+    assert!(peak_bytes < 32 << 20, "{peak_bytes} bytes for expressions");
+}
+
+/// Damaged documents of 66 kB took 98 MB: each of 2,000 levels led to the same members.
+fn digests_take_what_is_stated() {
+    let members = (0..400).map(|member| format!("\"k{member}\":{{\"a{member}\":{member}}}"));
+    let text = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
+    let whole = livebuf_json::from_str(&text).unwrap().to_vec();
+    let root = livebuf::layout::HEADER_ROOT_CELL as usize;
+    let mut refused = 0;
+    for at in (root + 8..whole.len() - 8).step_by(8) {
+        let mut damaged = whole.clone();
+        damaged.copy_within(root..root + 8, at);
+        let Ok(doc) = livebuf::Doc::open(&damaged) else { continue };
+        let (digest, peak_bytes) = peak(|| doc.root().digest(&mut 1_000_000));
+        refused += usize::from(digest.is_err());
+        let most = 56 * damaged.len() + (256 << 10);
+        assert!(peak_bytes < most, "{peak_bytes} bytes for {}: {digest:?}", damaged.len());
+    }
+    println!("digests: {refused} are refused");
+    assert!(refused > 0, "{refused} are refused");
+}
+
 #[test]
 fn reading_uses_little_memory() {
+    queries_take_what_is_stated();
+    digests_take_what_is_stated();
     assert!(
         the_encoder_says_what_it_keeps(),
         "the encoder keeps other memory than it says, see above"
@@ -401,7 +460,7 @@ fn reading_uses_little_memory() {
     assert!(within, "more than 10 times the text, or 3 times a data file, see above");
 
     let row = |text: &mut String, n| {
-        write!(text, r#"{{"id":{n},"name":"name of {n}","x":{n}.5}}"#).unwrap()
+        write!(text, r#"{{"id":{n},"name":"name of {n}","x":{n}.5}}"#).unwrap();
     };
     refused_memory_is_an_error("rows", &list(['[', ']'], 40_000, row));
     let last = |text: &mut String, n| if n < 19_999 { row(text, n) } else { text.push('3') };

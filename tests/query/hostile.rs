@@ -143,3 +143,88 @@ fn regular_expressions_take_linear_time() {
     let query = Query::parse("$[?search(@, '((a{1000}){1000}){1000}')]").unwrap();
     assert_eq!(query.count(&doc), Ok(0));
 }
+
+/// A step counted 64 bytes of text, whatever the expression did for each of them: 45 characters of a
+/// query took minutes on 80 kB, within the budget. What a text makes of the automaton is paid for.
+#[test]
+fn regular_expressions_take_steps_for_their_work() {
+    let mut word = 1u64;
+    let mut letter = || {
+        word ^= word << 13;
+        word ^= word >> 7;
+        word ^= word << 17;
+        if word.is_multiple_of(2) { 'a' } else { 'b' }
+    };
+    let text: String = (0..4_000).map(|_| letter()).collect();
+    let doc = json!([text, 1]);
+    let steps = |pattern: &str| {
+        let query = Query::parse(&format!("$[?search(@, '{pattern}')]")).unwrap();
+        let enough = |&budget: &u64| query.clone().with_budget(budget).count(&doc).is_ok();
+        (10..40).map(|power| 1 << power).find(enough).unwrap()
+    };
+    // What it remembers of the text so far is of one state, and of more than can be kept.
+    assert!(steps("[ab]*a[ab]{0}[^abc]") < 1 << 12);
+    assert!(steps("[ab]*a[ab]{4}[^abc]") < 1 << 14);
+    assert!(steps("[ab]*a[ab]{400}[^abc]") > 1 << 17);
+    // Names of characters make large automata, of which a text needs little.
+    assert!(steps(r"\\p{L}+[^\\p{L}]{3}") < 1 << 14);
+    // A search of another text goes on with what there is, but another search begins anew.
+    let many = json!(vec![text.as_str(); 1_000]);
+    let query = Query::parse("$[?search(@, 'a[ab]{6}c')]").unwrap();
+    let (one, all) = (query.clone().with_budget(20_000), query.with_budget(500_000));
+    assert_eq!((one.count(&doc), one.count(&doc)), (Ok(0), Ok(0)));
+    assert_eq!((all.count(&many), all.count(&many)), (Ok(0), Ok(0)));
+}
+
+/// Each was compiled again for 2,000 steps, also the same one: 2 kB took 8 seconds.
+#[test]
+fn computed_expressions_are_compiled_once_and_take_what_they_are_large() {
+    let query = Query::parse("$[?search(@.a, @.b)]").unwrap();
+    let rows = |count: usize, pattern: &dyn Fn(usize) -> String| {
+        let rows = (0..count)
+            .map(|row| format!(r#"{{"a":"x","b":"{}"}}"#, pattern(row).replace('\\', r"\\")));
+        let text = format!("[{}]", rows.collect::<Vec<_>>().join(","));
+        livebuf_json::from_str(&text).unwrap()
+    };
+    let large = |row: usize| format!(r"(\p{{L}}{{1,9}}\p{{N}}){{1,5}}{row}");
+    // Two by turns: compiled twice, not a thousand times.
+    let doc = rows(300, &|row| large(row % 2));
+    assert_eq!(query.clone().with_budget(400_000).count(&doc), Ok(0));
+    // Each another one.
+    let doc = rows(20, &large);
+    let tight = query.clone().with_budget(400_000);
+    assert_eq!(tight.count(&doc).unwrap_err().kind(), ErrorKind::BudgetExceeded);
+    let doc = rows(100, &|row| format!("{row}"));
+    assert_eq!(query.count(&doc), Ok(0));
+    // Those that are too large, too; and a text of expressions that no automaton could hold.
+    let doc = rows(100, &|row| format!("((a{{1000}}){{1000}}){{1000}}{row}"));
+    assert_eq!(query.count(&doc).unwrap_err().kind(), ErrorKind::BudgetExceeded);
+    let doc = rows(1, &|_| "a".repeat(70_000));
+    assert_eq!(query.count(&doc), Ok(0));
+}
+
+/// Expressions of a query's text are compiled with it: their memory is bounded together.
+#[test]
+fn a_query_has_bounded_regular_expressions() {
+    let large = r"||match(@,'\\p{L}{900}')";
+    let text = |count: usize| format!("$[?@{}]", large.repeat(count));
+    assert!(Query::parse(&text(6)).is_ok());
+    let error = Query::parse(&text(600)).unwrap_err();
+    assert!(error.offset() < 60 * large.len(), "{error}");
+    assert_eq!(error.expected(), "regular expressions that take less than 8 MiB together");
+}
+
+#[test]
+fn a_search_asks_whether_it_shall_end() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let doc = json!(vec![1; 2_000]);
+    let query = Query::parse("$[?count($[*]) == @]").unwrap();
+    let ask = || ASKED.fetch_add(1, Ordering::Relaxed) == 10;
+    let query = query.with_budget(u64::MAX).with_interrupt(ask);
+    assert_eq!(query.count(&doc).unwrap_err().kind(), ErrorKind::BudgetExceeded);
+    assert_eq!(ASKED.load(Ordering::Relaxed), 11);
+    assert_eq!(query.count(&doc), Ok(0));
+    // About four million steps, and the question after each 65,536.
+    assert!((60..80).contains(&ASKED.load(Ordering::Relaxed)), "{ASKED:?}");
+}

@@ -424,7 +424,7 @@ pub unsafe extern "C" fn livebuf_update_all(
             return begun;
         }
         let mut changed = 0;
-        for place in &places {
+        for place in places {
             let (text, length) = (place.as_ptr().cast(), place.len());
             let value = livebuf_pointer_n(livebuf_root(doc), text, length);
             let mut replacement = livebuf_new::NULL;

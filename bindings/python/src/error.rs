@@ -101,6 +101,8 @@ pub(crate) enum Fault {
     Index(String),
     /// A value that Python cannot hold.
     Limit(String),
+    /// A query took too many steps.
+    Budget(livebuf::Error),
     /// A bytearray cannot grow, since something else looks at it.
     Held,
     /// An error of printing JSON.
@@ -186,6 +188,10 @@ impl From<Fault> for PyErr {
             Fault::Missing(message) => missing_key(py, &message),
             Fault::Index(message) => {
                 make(py, |c| &c.index, message, ErrorKind::IndexOutOfRange, None)
+            }
+            Fault::Budget(error) => {
+                let message = format!("{error}: livebuf.Query(text, budget=...) sets another one");
+                make(py, |c| &c.limit, message, error.kind(), None)
             }
             Fault::Limit(message) => make(py, |c| &c.limit, message, ErrorKind::Unsupported, None),
             Fault::Held => {

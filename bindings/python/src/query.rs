@@ -1,13 +1,16 @@
 //! JSONPath (RFC 9535): `livebuf.Query`, its matches, and edits of all matches.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use std::vec;
 
-use livebuf::{Checked, Editor, Kind, NodeId, Storage, Value};
+use livebuf::{Checked, Editor, ErrorKind, Kind, NodeId, Storage, Value};
 use livebuf_query::{Location, Step as Key};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
@@ -15,7 +18,6 @@ use crate::decode::{self, CollectorPause};
 use crate::edit::edit;
 use crate::encode::Given;
 use crate::error::{self, Fault, Held};
-use crate::history::Step;
 use crate::memory::Memory;
 use crate::patch::snapshot;
 use crate::view::{Above, Array, Document, Object, State, child, is_container};
@@ -48,7 +50,58 @@ fn compiled(query: &Bound<'_, PyAny>) -> PyResult<Arc<livebuf_query::Query>> {
 }
 
 fn parse(py: Python<'_>, text: &str) -> PyResult<livebuf_query::Query> {
-    livebuf_query::Query::parse(text).map_err(|failure| error::query(py, &failure))
+    livebuf_query::Query::parse(text)
+        .map(|query| query.with_interrupt(is_interrupted))
+        .map_err(|failure| error::query(py, &failure))
+}
+
+thread_local! {
+    /// When this thread last let others run.
+    static ASKED: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// Ctrl-C ended a search of this thread.
+    static INTERRUPTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// How long a search goes on before it lets other threads run, and looks for Ctrl-C.
+const TURN: Duration = Duration::from_millis(5);
+
+/// Lets other threads run, and answers whether there was Ctrl-C. A search has the document's lock,
+/// so no handler may run: that waits until the lock was given back.
+fn is_interrupted() -> bool {
+    let now = Instant::now();
+    if ASKED.get().is_some_and(|asked| now - asked < TURN) {
+        return false;
+    }
+    let pressed = Python::attach(|py| {
+        py.detach(|| ());
+        // SAFETY: this thread is attached. It answers 0 in all threads but the main one.
+        unsafe { ffi::PyOS_InterruptOccurred() != 0 }
+    });
+    ASKED.set(Some(Instant::now()));
+    INTERRUPTED.set(pressed || INTERRUPTED.get());
+    pressed
+}
+
+/// Does work that Ctrl-C may end, and again where the handler of that goes on.
+fn uninterrupted<R>(py: Python<'_>, mut work: impl FnMut() -> PyResult<R>) -> PyResult<R> {
+    loop {
+        INTERRUPTED.set(false);
+        let done = work();
+        if !INTERRUPTED.replace(false) {
+            return done;
+        }
+        // SAFETY: this thread is attached. The signal was taken, and comes once more.
+        unsafe { ffi::PyErr_SetInterrupt() };
+        py.check_signals()?;
+    }
+}
+
+/// An error of a search: that of a budget says how to set it.
+fn search(error: livebuf::Error) -> Fault {
+    match error.kind() {
+        ErrorKind::BudgetExceeded => Fault::Budget(error),
+        _ => Fault::Core(error),
+    }
 }
 
 /// The text, and the budget.
@@ -109,12 +162,94 @@ pub(crate) fn _query(py: Python<'_>, text: &str, budget: Option<u64>) -> PyResul
     Query::new(py, text, budget)
 }
 
-fn owned(steps: &[Key<'_>]) -> Vec<Step> {
-    let step = |step: &Key<'_>| match *step {
-        Key::Key(key) => Step::Key(key.into()),
-        Key::Index(index) => Step::Index(index),
-    };
-    steps.iter().map(step).collect()
+/// A step of a place, to keep.
+enum Step {
+    Key(Box<str>),
+    Index(usize),
+}
+
+impl Step {
+    fn of(step: &Key<'_>) -> Step {
+        match *step {
+            Key::Key(key) => Step::Key(key.into()),
+            Key::Index(index) => Step::Index(index),
+        }
+    }
+
+    fn get(&self) -> Key<'_> {
+        match self {
+            Step::Key(key) => Key::Key(key),
+            Step::Index(index) => Key::Index(*index),
+        }
+    }
+}
+
+/// A container on the way to matches, which share it.
+struct Shared {
+    above: Option<Arc<Shared>>,
+    step: Step,
+}
+
+impl Drop for Shared {
+    /// Without recursion: documents nest deep.
+    fn drop(&mut self) {
+        let mut next = self.above.take();
+        while let Some(mut last) = next.and_then(Arc::into_inner) {
+            next = last.above.take();
+        }
+    }
+}
+
+/// The place of a match.
+#[derive(Default)]
+struct Place {
+    above: Option<Arc<Shared>>,
+    /// `None` for the root.
+    last: Option<Step>,
+    /// How many of its steps are those of the match before.
+    shared: usize,
+}
+
+impl Place {
+    fn steps(&self) -> Vec<Key<'_>> {
+        let mut steps: Vec<Key<'_>> = self.last.iter().map(Step::get).collect();
+        let mut above = self.above.as_deref();
+        while let Some(shared) = above {
+            steps.push(shared.step.get());
+            above = shared.above.as_deref();
+        }
+        steps.reverse();
+        steps
+    }
+
+    /// Whether all steps of the place behind this one are of this one, too.
+    fn shared_by(&self, next: &Place) -> bool {
+        next.steps().len() == next.shared
+    }
+
+    fn location(&self) -> Location<'_> {
+        self.steps().into_iter().collect()
+    }
+}
+
+/// Makes places of which each shares what it can with the one before.
+#[derive(Default)]
+struct Places(Vec<Arc<Shared>>);
+
+impl Places {
+    /// The next one, of whose steps so many are those of the one before.
+    fn next(&mut self, steps: &[Key<'_>], shared: usize) -> Place {
+        let Some((last, above)) = steps.split_last() else {
+            self.0.clear();
+            return Place::default();
+        };
+        self.0.truncate(shared.min(above.len()));
+        for step in &above[self.0.len()..] {
+            let above = self.0.last().cloned();
+            self.0.push(Arc::new(Shared { above, step: Step::of(step) }));
+        }
+        Place { above: self.0.last().cloned(), last: Some(Step::of(last)), shared }
+    }
 }
 
 /// One match: its value, and its place.
@@ -123,17 +258,7 @@ fn owned(steps: &[Key<'_>]) -> Vec<Step> {
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Match {
     value: Py<PyAny>,
-    steps: Vec<Step>,
-}
-
-impl Match {
-    fn with_location<R>(&self, look: impl FnOnce(&Location<'_>) -> R) -> R {
-        let steps = self.steps.iter().map(|step| match step {
-            Step::Key(key) => Key::Key(key),
-            Step::Index(index) => Key::Index(*index),
-        });
-        look(&steps.collect())
-    }
+    place: Place,
 }
 
 #[pymethods]
@@ -147,13 +272,13 @@ impl Match {
     /// The normalized path (RFC 9535): `$['laps'][1]`.
     #[getter]
     fn path(&self) -> String {
-        self.with_location(|place| place.to_string())
+        self.place.location().to_string()
     }
 
     /// The JSON pointer (RFC 6901): `/laps/1`. It leads from the document or view that was queried.
     #[getter]
     fn pointer(&self) -> String {
-        self.with_location(|place| place.to_pointer())
+        self.place.location().to_pointer()
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -187,44 +312,58 @@ impl Base {
     }
 
     /// What is above the children: the view, or nothing where there is none of the root.
-    fn above(&self, py: Python<'_>, step: &Step) -> Above {
+    fn above(&self, py: Python<'_>, step: Key<'_>) -> Above {
         match (self, step) {
-            (Base::Object(object), Step::Key(key)) => {
+            (Base::Object(object), Key::Key(key)) => {
                 Above::Object(Some(object.clone_ref(py)), PyString::new(py, key).unbind())
             }
-            (Base::Array(array), Step::Index(index)) => {
-                Above::Array(Some(array.clone_ref(py)), *index)
+            (Base::Array(array), Key::Index(index)) => {
+                Above::Array(Some(array.clone_ref(py)), index)
             }
-            (_, Step::Key(key)) => Above::Object(None, PyString::new(py, key).unbind()),
-            (_, Step::Index(index)) => Above::Array(None, *index),
+            (_, Key::Key(key)) => Above::Object(None, PyString::new(py, key).unbind()),
+            (_, Key::Index(index)) => Above::Array(None, index),
         }
     }
 }
 
-/// The value at a place, as Python has it. Views are made of all containers on the way.
+/// The containers on the way to the last match, and views of them.
+type Way = Vec<(NodeId, Py<PyAny>)>;
+
+/// The value at a place, as Python has it. Views are made of all containers on the way that the
+/// match before did not have.
 fn at<'py>(
     py: Python<'py>,
     state: &State,
     document: &Bound<'py, Document>,
     base: &Base,
-    steps: &[Step],
+    way: &mut Way,
+    steps: &[Key<'_>],
 ) -> Held<Bound<'py, PyAny>> {
     const GONE: Fault = Fault::Stale("its place is gone");
     let _pause = CollectorPause::new();
     let editor = state.whole()?;
-    let Some(mut node) = base.node(py, state)? else {
+    let Some(root) = base.node(py, state)? else {
         return decode::scalar(py, &editor.doc().root());
     };
-    let mut view = match base {
-        Base::Root => None,
-        Base::Object(object) => Some(object.bind(py).clone().into_any()),
-        Base::Array(array) => Some(array.bind(py).clone().into_any()),
-    };
-    for (depth, step) in steps.iter().enumerate() {
+    for (depth, &step) in steps.iter().enumerate().skip(way.len()) {
+        let (node, under) = match way.last() {
+            None => (root, base.above(py, step)),
+            Some((node, view)) => {
+                let view = view.bind(py);
+                let parent = match view.cast::<Object>() {
+                    Ok(object) => Base::Object(object.clone().unbind()),
+                    Err(_) => match view.cast::<Array>() {
+                        Ok(array) => Base::Array(array.clone().unbind()),
+                        Err(_) => return Err(GONE),
+                    },
+                };
+                (*node, parent.above(py, step))
+            }
+        };
         let above = editor.value(node)?;
         let value = match step {
-            Step::Key(key) => above.get(&**key)?,
-            Step::Index(index) => above.get(*index)?,
+            Key::Key(key) => above.get(key)?,
+            Key::Index(index) => above.get(index)?,
         };
         let value = value.ok_or(GONE)?;
         if !is_container(value.kind()) {
@@ -233,27 +372,17 @@ fn at<'py>(
                 false => Err(GONE),
             };
         }
-        let under = match &view {
-            Some(view) => {
-                let parent = match view.cast::<Object>() {
-                    Ok(object) => Base::Object(object.clone().unbind()),
-                    Err(_) => match view.cast::<Array>() {
-                        Ok(array) => Base::Array(array.clone().unbind()),
-                        Err(_) => return Err(GONE),
-                    },
-                };
-                parent.above(py, step)
-            }
-            None => base.above(py, step),
-        };
-        node = editor.handle_of(&value, node).ok_or(GONE)?;
-        view = Some(child(py, state, document, (value.kind(), node), under)?);
+        let node = editor.handle_of(&value, node).ok_or(GONE)?;
+        let view = child(py, state, document, (value.kind(), node), under)?;
+        way.push((node, view.unbind()));
     }
-    match view {
-        Some(view) => Ok(view),
-        None => {
+    match (way.last(), base) {
+        (Some((_, view)), _) => Ok(view.bind(py).clone()),
+        (None, Base::Object(object)) => Ok(object.bind(py).clone().into_any()),
+        (None, Base::Array(array)) => Ok(array.bind(py).clone().into_any()),
+        (None, Base::Root) => {
             let kind: Kind = editor.doc().root().kind();
-            child(py, state, document, (kind, node), Above::Nothing)
+            child(py, state, document, (kind, root), Above::Nothing)
         }
     }
 }
@@ -263,10 +392,21 @@ type Walk = livebuf_query::Matches<'static, 'static, Checked>;
 /// How far a search is.
 enum Progress {
     /// It goes on in the document's bytes. With it, where they lie.
-    Walking(Walk, *const [u8]),
+    Walking(Box<Walk>, *const [u8]),
     /// Places that were found already.
-    Found(vec::IntoIter<Vec<Step>>),
+    Found(vec::IntoIter<Place>),
+    /// Ctrl-C ended it, and may have been meant for something else.
+    Interrupted,
     Ended,
+}
+
+/// A search, and what the last match leaves for the next one.
+struct Search {
+    progress: Progress,
+    places: Places,
+    way: Way,
+    /// How many matches there were.
+    count: usize,
 }
 
 // SAFETY: a walk holds the bytes of a document, the query, and places in both. It is used by one
@@ -280,7 +420,7 @@ unsafe impl Send for Progress {}
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Matches {
     // It borrows from the query, so it is dropped first.
-    progress: Mutex<Progress>,
+    search: Mutex<Search>,
     query: Arc<livebuf_query::Query>,
     document: Py<Document>,
     base: Base,
@@ -295,27 +435,37 @@ impl Matches {
         base: Base,
         query: Arc<livebuf_query::Query>,
     ) -> Held<Matches> {
-        let py = document.py();
+        let progress = Self::begun(document.py(), state, &base, &query)?;
+        let search = Search { progress, places: Places::default(), way: Vec::new(), count: 0 };
+        let (search, document) = (Mutex::new(search), document.clone().unbind());
+        Ok(Matches { search, query, document, base, edits: state.edits })
+    }
+
+    fn begun(
+        py: Python<'_>,
+        state: &State,
+        base: &Base,
+        query: &Arc<livebuf_query::Query>,
+    ) -> Held<Progress> {
         let value = base.value(py, state)?;
         let memory = state.editor()?.storage();
-        let progress = if memory.is_bytes() {
+        if memory.is_bytes() {
             // SAFETY: the walk goes on only while the bytes are the same, as `next` checks, and
             // while the query lives, which this object keeps. Nothing else is reached through it.
             let (query, value) = unsafe {
-                let query: *const livebuf_query::Query = &*query;
+                let query: *const livebuf_query::Query = &**query;
                 (&*query, std::mem::transmute::<Value<'_>, Value<'static>>(value))
             };
-            Progress::Walking(query.find(value), memory.bytes())
-        } else {
-            // Others may write this memory, so no place in it may be kept from call to call.
-            let places: Vec<Vec<Step>> = query
-                .find(value)
-                .map(|found| found.map(|found| owned(found.location().steps())))
-                .collect::<livebuf::Result<_>>()?;
-            Progress::Found(places.into_iter())
-        };
-        let (progress, document) = (Mutex::new(progress), document.clone().unbind());
-        Ok(Matches { progress, query, document, base, edits: state.edits })
+            return Ok(Progress::Walking(Box::new(query.find(value)), memory.bytes()));
+        }
+        // Others may write this memory, so no place in it may be kept from call to call.
+        let (mut found, mut shared) = (Vec::new(), Places::default());
+        let mut matches = query.find(value);
+        while let Some(value) = matches.next_value() {
+            value.map_err(search)?;
+            found.push(shared.next(matches.steps(), matches.shared()));
+        }
+        Ok(Progress::Found(found.into_iter()))
     }
 
     fn next(&self, py: Python<'_>) -> Held<Option<Match>> {
@@ -325,9 +475,21 @@ impl Matches {
         if state.edits != self.edits {
             return Err(Fault::Edited);
         }
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        let steps = match &mut *progress {
-            Progress::Ended => return Ok(None),
+        let mut kept = self.search.lock().unwrap_or_else(PoisonError::into_inner);
+        let Search { progress, places, way, count } = &mut *kept;
+        if matches!(progress, Progress::Interrupted) {
+            // It goes on: from the beginning, to where it was.
+            let mut begun = Self::begun(py, &state, &self.base, &self.query)?;
+            if let Progress::Walking(walk, _) = &mut begun {
+                for _ in 0..*count {
+                    walk.next_value().transpose().map_err(search)?;
+                }
+            }
+            *progress = begun;
+            (*places, *way) = Default::default();
+        }
+        let place = match progress {
+            Progress::Ended | Progress::Interrupted => None,
             Progress::Found(places) => places.next(),
             Progress::Walking(walk, bytes) => {
                 if !std::ptr::eq(*bytes, editor.storage().bytes()) {
@@ -335,31 +497,38 @@ impl Matches {
                 }
                 // The bytes are a `bytes` object's, which nobody else can write. Each edit of this
                 // document counts, and while the lock is held there is none.
-                match walk.next().transpose() {
-                    Ok(Some(found)) => {
-                        let steps = owned(found.location().steps());
-                        let value = found.value();
+                match walk.next_value().transpose() {
+                    Ok(Some(value)) => {
+                        let place = places.next(walk.steps(), walk.shared());
                         if !is_container(value.kind()) {
+                            way.truncate(place.shared);
+                            *count += 1;
                             let _pause = CollectorPause::new();
                             let value = decode::scalar(py, &value)?.unbind();
-                            return Ok(Some(Match { value, steps }));
+                            return Ok(Some(Match { value, place }));
                         }
-                        Some(steps)
+                        Some(place)
                     }
                     Ok(None) => None,
                     Err(failure) => {
-                        *progress = Progress::Ended;
-                        return Err(failure.into());
+                        *progress = match INTERRUPTED.get() {
+                            true => Progress::Interrupted,
+                            false => Progress::Ended,
+                        };
+                        return Err(search(failure));
                     }
                 }
             }
         };
-        let Some(steps) = steps else {
+        let Some(place) = place else {
             *progress = Progress::Ended;
+            way.clear();
             return Ok(None);
         };
-        let value = at(py, &state, document, &self.base, &steps)?.unbind();
-        Ok(Some(Match { value, steps }))
+        way.truncate(place.shared);
+        *count += 1;
+        let value = at(py, &state, document, &self.base, way, &place.steps())?.unbind();
+        Ok(Some(Match { value, place }))
     }
 }
 
@@ -370,12 +539,22 @@ impl Matches {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Match>> {
-        Ok(self.next(py)?)
+        uninterrupted(py, || Ok(self.next(py)?))
     }
 
     /// The values of all matches as plain Python objects, in one go and without their places,
     /// which is faster.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        uninterrupted(py, || self.gathered(py))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<livebuf.Matches of {}>", self.query.as_str())
+    }
+}
+
+impl Matches {
+    fn gathered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let state = self.document.get().lock(py)?;
         if state.edits != self.edits {
             return Err(Fault::Edited.into());
@@ -386,17 +565,14 @@ impl Matches {
             let _pause = CollectorPause::new();
             let list = PyList::empty(py);
             for value in self.query.values(value) {
-                list.append(decode::to_python(py, &value?, limit)?)?;
+                let value = value.map_err(search)?;
+                list.append(decode::to_python(py, &value, limit)?)?;
             }
             Ok(list)
         };
         let gathered = gather();
         drop(state);
         Ok(gathered?)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<livebuf.Matches of {}>", self.query.as_str())
     }
 }
 
@@ -405,9 +581,11 @@ pub(crate) fn query_document(
     document: &Bound<'_, Document>,
     query: &Bound<'_, PyAny>,
 ) -> PyResult<Matches> {
-    let query = compiled(query)?;
-    let state = document.get().lock(document.py())?;
-    Ok(Matches::new(document, &state, Base::Root, query)?)
+    let (py, query) = (document.py(), compiled(query)?);
+    uninterrupted(py, || {
+        let state = document.get().lock(py)?;
+        Ok(Matches::new(document, &state, Base::Root, Arc::clone(&query))?)
+    })
 }
 
 /// The matches below an object.
@@ -416,16 +594,22 @@ pub(crate) fn query_object(
     query: &Bound<'_, PyAny>,
 ) -> PyResult<Matches> {
     let query = compiled(query)?;
-    object.get().view.reach(object.py(), |document, state, _| {
-        Matches::new(document, state, Base::Object(object.clone().unbind()), query)
+    uninterrupted(object.py(), || {
+        object.get().view.reach(object.py(), |document, state, _| {
+            let base = Base::Object(object.clone().unbind());
+            Matches::new(document, state, base, Arc::clone(&query))
+        })
     })
 }
 
 /// The matches below an array.
 pub(crate) fn query_array(array: &Bound<'_, Array>, query: &Bound<'_, PyAny>) -> PyResult<Matches> {
     let query = compiled(query)?;
-    array.get().view.reach(array.py(), |document, state, _| {
-        Matches::new(document, state, Base::Array(array.clone().unbind()), query)
+    uninterrupted(array.py(), || {
+        array.get().view.reach(array.py(), |document, state, _| {
+            let base = Base::Array(array.clone().unbind());
+            Matches::new(document, state, base, Arc::clone(&query))
+        })
     })
 }
 
@@ -454,7 +638,11 @@ pub(crate) fn set_all(
     value: &Bound<'_, PyAny>,
 ) -> PyResult<usize> {
     let (query, given) = (compiled(query)?, Given::of(value)?);
-    edit_all(document, None, |editor| Ok(livebuf_query::set_all(editor, &query, given.value())?))
+    uninterrupted(document.py(), || {
+        edit_all(document, None, |editor| {
+            livebuf_query::set_all(editor, &query, given.value()).map_err(search)
+        })
+    })
 }
 
 pub(crate) fn remove_all(
@@ -462,7 +650,9 @@ pub(crate) fn remove_all(
     query: &Bound<'_, PyAny>,
 ) -> PyResult<usize> {
     let query = compiled(query)?;
-    edit_all(document, None, |editor| Ok(livebuf_query::remove_all(editor, &query)?))
+    uninterrupted(document.py(), || {
+        edit_all(document, None, |editor| livebuf_query::remove_all(editor, &query).map_err(search))
+    })
 }
 
 /// Calls the function with each match while no lock is held, then sets all in one transaction.
@@ -475,19 +665,27 @@ pub(crate) fn update_all(
     function: &Bound<'_, PyAny>,
 ) -> PyResult<usize> {
     let (py, query) = (document.py(), compiled(query)?);
-    let (places, edits) = {
+    let (places, edits) = uninterrupted(py, || {
         let state = document.get().lock(py)?;
         let root = state.whole()?.doc().root();
         let found = query.find(root).map(|found| found.map(|found| found.into_location()));
         let found = found.collect::<livebuf::Result<Vec<Location<'_>>>>();
-        let mut found = found.map_err(Fault::Core)?;
+        let mut found = found.map_err(search)?;
         found.sort_unstable();
         found.dedup();
         // The deepest and last first, as in the core.
-        let places = found.iter().rev().map(|place| (owned(place.steps()), place.to_pointer()));
-        (places.collect::<Vec<_>>(), state.edits)
-    };
-    let is_nested = places.windows(2).any(|pair| pair[0].0.starts_with(&pair[1].0));
+        let (mut shared, mut before) = (Places::default(), Vec::new());
+        let places = found.iter().rev().map(|place| {
+            let steps = place.steps();
+            let same = steps.iter().zip(&before).take_while(|(one, two)| one == two).count();
+            let place = shared.next(&steps, same);
+            before = steps;
+            place
+        });
+        Ok((places.collect::<Vec<_>>(), state.edits))
+    })?;
+    // A match lies within the next one if it has all of its steps.
+    let is_nested = places.windows(2).any(|pair| pair[0].shared_by(&pair[1]));
     let copy = match is_nested {
         true => {
             let copy = snapshot(document.as_any())?;
@@ -501,38 +699,38 @@ pub(crate) fn update_all(
         return Err(Fault::Edited.into());
     }
     let mut updates = Vec::new();
-    for (steps, pointer) in &places {
+    for place in &places {
         let seen = copy.as_ref().unwrap_or(document);
         let value = {
             let state = seen.get().lock(py)?;
             if copy.is_none() && state.edits != edits {
                 return Err(Fault::Edited.into());
             }
-            at(py, &state, seen, &Base::Root, steps)
+            at(py, &state, seen, &Base::Root, &mut Vec::new(), &place.steps())
         }?;
         let new = function.call1((&value,))?;
         if new.is(&value) {
             continue;
         }
         if let Some(copy) = &copy {
-            match pointer.as_str() {
+            match place.location().to_pointer().as_str() {
                 "" => copy.setattr("root", &new)?,
-                _ => copy.call_method1("set_pointer", (pointer, &new)).map(drop)?,
+                pointer => copy.call_method1("set_pointer", (pointer, &new)).map(drop)?,
             }
         }
-        updates.push((pointer, new));
+        updates.push((place, new));
     }
-    let given: Vec<(&String, Given<'_>)> = updates
+    let given: Vec<(&Place, Given<'_>)> = updates
         .iter()
-        .map(|(pointer, new)| Ok((*pointer, Given::of(new)?)))
+        .map(|(place, new)| Ok((*place, Given::of(new)?)))
         .collect::<PyResult<_>>()?;
     if given.is_empty() {
         return Ok(0);
     }
     edit_all(document, Some(edits), |editor| {
         let set = editor.transaction(|editor| {
-            for (pointer, new) in &given {
-                editor.set_pointer(pointer, new.value())?;
+            for (place, new) in &given {
+                editor.set_pointer(&place.location().to_pointer(), new.value())?;
             }
             Ok::<usize, livebuf::Error>(given.len())
         });

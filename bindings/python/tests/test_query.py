@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import pickle
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -245,3 +246,98 @@ def test_the_public_suite() -> None:
         paths = case.get("results_paths") or [case["result_paths"]]
         assert [match.path for match in doc.query(query)] in paths, case
         assert [livebuf.loads(livebuf.dumps(match.value)) for match in doc.query(query)] in results
+
+
+def deep(leaves: int, depth: int) -> Any:
+    value: Any = [True] * leaves
+    for _ in range(depth):
+        value = {"key": value}
+    return value
+
+
+def test_places_share_their_steps() -> None:
+    """Each match had all of its steps: 24 kB took 520 MB, and were refused."""
+    data = livebuf.dumps(deep(20_000, 900))
+    for doc in (livebuf.Document(data), livebuf.Document(bytearray(data))):
+        matches = list(doc.query("$..*"))
+        assert len(matches) == 20_900
+        last = matches[-1]
+        assert last.pointer == "/key" * 900 + "/19999" and last.path.endswith("['key'][19999]")
+        assert matches[1].pointer == "/key/key" and isinstance(last.value, bool)
+    doc = livebuf.Document(bytearray(livebuf.dumps(deep(100, 200))))
+    assert doc.update_all("$..[?@ == true]", lambda _: False) == 100
+    assert doc.query("$..[?@ == false]").to_python() == [False] * 100
+
+
+def test_the_limit_names_the_budget() -> None:
+    doc = livebuf.from_json("[[1,2],[3,4]]").editable()
+    query = livebuf.Query("$..*..*", budget=3)
+    for search in (
+        lambda: list(doc.query(query)),
+        lambda: doc.query(query).to_python(),
+        lambda: doc.set_all(query, 1),
+        lambda: doc.remove_all(query),
+        lambda: doc.update_all(query, lambda value: value),
+    ):
+        with pytest.raises(livebuf.LimitError, match=r"budget of 3: .*budget="):
+            search()
+
+
+LONG = livebuf.Query("$[?count($[*][*]) == @[0]]", budget=1 << 60)
+
+
+@pytest.mark.parametrize("call", ["iterate", "to_python", "set_all", "update_all", "file"])
+def test_a_search_lets_others_run_and_ends_by_interrupts(call: str) -> None:
+    """It kept the interpreter for itself, and nothing ended it."""
+    data = livebuf.dumps([[index] for index in range(20_000)])
+    doc = livebuf.Document(data if call in ("iterate", "to_python") else bytearray(data))
+    turns = 0
+    ended = threading.Event()
+
+    def others() -> None:
+        nonlocal turns
+        while turns < 10 and not ended.wait(0.01):
+            turns += 1
+        signal.raise_signal(signal.SIGINT)
+
+    thread = threading.Thread(target=others)
+    thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            match call:
+                case "iterate":
+                    next(doc.query(LONG))
+                case "to_python":
+                    doc.query(LONG).to_python()
+                case "set_all":
+                    doc.set_all(LONG, 1)
+                case "update_all":
+                    doc.update_all(LONG, lambda value: 1)
+                case _:
+                    doc.query(LONG)
+    finally:
+        ended.set()
+        thread.join()
+    assert turns == 10 and len(doc.root) == 20_000
+
+
+def test_a_search_goes_on_where_the_handler_does() -> None:
+    doc = livebuf.Document(livebuf.dumps([[index] for index in range(1_500)]))
+    query = livebuf.Query("$[?count($[*][*]) > @[0]]", budget=1 << 60)
+    pressed = 0
+
+    def handler(*_: object) -> None:
+        nonlocal pressed
+        # It may look at the document: the search does not have its lock.
+        assert len(doc.root) == 1_500
+        pressed += 1
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        timer = threading.Timer(0.02, signal.raise_signal, (signal.SIGINT,))
+        timer.start()
+        assert [match.pointer for match in doc.query(query)] == [f"/{at}" for at in range(1_500)]
+        timer.join()
+        assert pressed == 1
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -385,11 +385,10 @@ impl<'a> Walk<'a> {
         self.next_id += 1;
         match &mut self.kind {
             Walked::Matches(matches) => {
-                let Some(found) = matches.next() else { return Ok(None) };
-                let found = found?;
-                self.current = Some(found.value());
+                let Some(found) = matches.next_value() else { return Ok(None) };
+                self.current = Some(found?);
                 let (mut fullkey, mut path) = (String::from("$"), 1);
-                let steps = found.location().steps();
+                let steps = matches.steps();
                 for &step in steps {
                     path = fullkey.len();
                     livebuf_sql::push(&mut fullkey, step);

@@ -334,6 +334,9 @@ pub(crate) struct Set {
     /// how many there were
     #[arg(short, long, conflicts_with = "parents")]
     pub(crate) all: bool,
+    /// Most steps of the query (10,000,000,000 by default: minutes)
+    #[arg(long, value_name = "STEPS", requires = "all")]
+    pub(crate) budget: Option<u64>,
     /// The new value as JSON (- reads it from standard input)
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
     pub(crate) value: String,
@@ -358,6 +361,9 @@ pub(crate) struct Remove {
     /// say how many there were
     #[arg(short, long)]
     pub(crate) all: bool,
+    /// Most steps of the query (10,000,000,000 by default: minutes)
+    #[arg(long, value_name = "STEPS", requires = "all")]
+    pub(crate) budget: Option<u64>,
     #[command(flatten)]
     pub(crate) editing: Editing,
 }
@@ -398,6 +404,9 @@ pub(crate) struct Query {
     /// A JSONPath query (RFC 9535)
     #[arg(value_name = "QUERY")]
     pub(crate) query: String,
+    /// Most steps (10,000,000,000 by default: minutes). A step looks at about one value
+    #[arg(long, value_name = "STEPS")]
+    pub(crate) budget: Option<u64>,
     /// Print where the values are, as normalized paths. If there are several files, each line
     /// begins with the file's name and a colon
     #[arg(long, conflicts_with_all = ["raw", "pretty"])]

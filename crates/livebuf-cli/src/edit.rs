@@ -124,7 +124,7 @@ impl Given {
 pub(crate) fn set(args: &Set) -> Outcome {
     let value = Given::read(&args.value, args.string)?;
     let edit = match args.all {
-        true => Edit::SetAll { query: query(&args.pointer)?, value },
+        true => Edit::SetAll { query: query(&args.pointer, args.budget)?, value },
         false => Edit::Set { pointer: args.pointer.clone(), value, parents: args.parents },
     };
     run(&args.file, &args.editing, &[edit], args.value == "-" && !args.string)
@@ -132,7 +132,7 @@ pub(crate) fn set(args: &Set) -> Outcome {
 
 pub(crate) fn remove(args: &Remove) -> Outcome {
     let edit = match args.all {
-        true => Edit::RemoveAll { query: query(&args.pointer)? },
+        true => Edit::RemoveAll { query: query(&args.pointer, args.budget)? },
         false => Edit::Remove { pointer: args.pointer.clone() },
     };
     run(&args.file, &args.editing, &[edit], false)
@@ -248,9 +248,14 @@ fn patch_of<const N: usize>(members: [(&str, New<'_>); N]) -> Outcome<Edit> {
         .map_err(|error| not_patched(None, &error))
 }
 
-/// Compiles a query.
-pub(crate) fn query(text: &str) -> Outcome<Query> {
-    Query::parse(text).map_err(|error| {
+/// Steps of a query whose bound nobody set. Valid documents need far less, of queries that end in
+/// minutes.
+const STEPS: u64 = 10_000_000_000;
+
+/// Compiles a query, which takes so many steps at most.
+pub(crate) fn query(text: &str, budget: Option<u64>) -> Outcome<Query> {
+    let query = Query::parse(text).map(|query| query.with_budget(budget.unwrap_or(STEPS)));
+    query.map_err(|error| {
         let failure = Failure::trouble(format!("{text:?} is no query: {error}"));
         if text.is_empty() || text.starts_with('/') {
             return failure.with_hint("a query begins with $, such as '$.users[0].name'");
@@ -359,7 +364,7 @@ fn make<S: Storage, O: Observer>(
     editor: &mut Editor<S, O>,
     edit: &Edit,
 ) -> Outcome<Option<String>> {
-    let failure = |error| Failure::document(path, error);
+    let failure = |error| ended(path, error);
     let done = match edit {
         Edit::Set { pointer, value, parents: false } => {
             editor.set_pointer(pointer, value.value()).map(drop)
@@ -417,6 +422,19 @@ fn all(done: &str, path: &Path, query: &Query, count: usize) -> Outcome<Option<S
     match count {
         0 => Err(nothing_found(path, query)),
         _ => Ok(Some(format!("{}: {done} {}", name(path), counted(count as u64, "value")))),
+    }
+}
+
+/// An error of a search.
+pub(crate) fn ended(path: &Path, error: livebuf::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::BudgetExceeded => {
+            let steps = grouped(error.detail());
+            let message = format!("{}: the query takes more than {steps} steps", name(path));
+            Failure::trouble(message)
+                .with_hint("--budget STEPS allows more; or ask for less at once")
+        }
+        _ => Failure::document(path, error),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::args::Query as Arguments;
 use crate::convert::print_options;
-use crate::edit::{nothing_found, query as compiled};
+use crate::edit::{ended, nothing_found, query as compiled};
 use crate::failure::{Failure, Outcome, name};
 use crate::look::{Form, each_file};
 use crate::sink::Out;
@@ -14,7 +14,7 @@ use livebuf_query::{Match, Query};
 use std::path::Path;
 
 pub(crate) fn query(args: &Arguments) -> Outcome {
-    let query = compiled(&args.query)?;
+    let query = compiled(&args.query, args.budget)?;
     let mut any = false;
     each_file(&args.files, |path| {
         any |= one(args, &query, path)?;
@@ -38,17 +38,10 @@ fn one(args: &Arguments, query: &Query, path: &Path) -> Outcome<bool> {
     // All is found and rendered before any is printed, as `livebuf get` does.
     let mut rendered = Vec::new();
     let mut places = Vec::new();
-    let prefix = match args.files.len() {
-        1 => String::new(),
-        _ => format!("{}:", shown(&name(path))),
-    };
     each(query, path, doc, |found| {
         match (args.paths, args.pointers) {
-            (true, _) => places.push(format!("{prefix}{}", found.location())),
-            (_, true) => {
-                let pointer = found.location().to_pointer();
-                places.push(format!("{prefix}{}", shown_pointer(&pointer)));
-            }
+            // Their texts together may be long: they are made when they are printed.
+            (true, _) | (_, true) => places.push(found.into_location()),
             _ => {
                 let pointer = found.location().to_pointer();
                 rendered.push(form.render(&pointer, found.value())?);
@@ -58,8 +51,16 @@ fn one(args: &Arguments, query: &Query, path: &Path) -> Outcome<bool> {
     })?;
     let any = !places.is_empty() || !rendered.is_empty();
     let mut out = Out::new();
+    let prefix = match args.files.len() {
+        1 => String::new(),
+        _ => format!("{}:", shown(&name(path))),
+    };
     for place in places {
-        out.line(&place)?;
+        let place = match args.paths {
+            true => place.to_string(),
+            false => shown_pointer(&place.to_pointer()).into_owned(),
+        };
+        out.line(&format!("{prefix}{place}"))?;
     }
     for value in rendered {
         form.print(&mut out, value)?;
@@ -76,14 +77,9 @@ fn each<'q, 'd: 'q>(
     mut with: impl FnMut(Match<'q, 'd, Checked>) -> Outcome,
 ) -> Outcome {
     for found in query.find(doc) {
-        with(found.map_err(|error| {
-            let failure = Failure::document(path, error);
-            match error.kind() {
-                livebuf::ErrorKind::BudgetExceeded => {
-                    failure.with_hint("the query takes too many steps; ask for less at once")
-                }
-                _ => failure.with_hint("livebuf validate tells more"),
-            }
+        with(found.map_err(|error| match error.kind() {
+            livebuf::ErrorKind::BudgetExceeded => ended(path, error),
+            _ => Failure::document(path, error).with_hint("livebuf validate tells more"),
         })?)?;
     }
     Ok(())

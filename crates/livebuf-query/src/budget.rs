@@ -1,16 +1,30 @@
 //! The work that a query may do.
 
+use crate::regexp::Kept;
 use livebuf::{Error, ErrorKind, Result};
+
+/// Steps after which a search asks whether it shall end.
+const SLICE: u64 = 1 << 16;
+
+/// Says that a search shall end.
+pub(crate) type Interrupt = fn() -> bool;
 
 /// Steps that are left: each value that is visited takes one.
 pub(crate) struct Budget {
+    /// Until the next question.
     left: u64,
+    /// Behind that.
+    more: u64,
     total: u64,
+    interrupt: Option<Interrupt>,
+    /// The expressions of this search.
+    pub(crate) expressions: Kept,
 }
 
 impl Budget {
-    pub(crate) fn new(total: u64) -> Budget {
-        Budget { left: total, total }
+    pub(crate) fn new(total: u64, interrupt: Option<Interrupt>) -> Budget {
+        let left = if interrupt.is_some() { total.min(SLICE) } else { total };
+        Budget { left, more: total - left, total, interrupt, expressions: Kept::default() }
     }
 
     /// # Errors
@@ -22,7 +36,7 @@ impl Budget {
                 self.left = left;
                 Ok(())
             }
-            None => self.exceeded(),
+            None => self.take_more(steps),
         }
     }
 
@@ -33,8 +47,19 @@ impl Budget {
     }
 
     #[cold]
-    fn exceeded(&mut self) -> Result<()> {
-        self.left = 0;
-        Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, self.total))
+    fn take_more(&mut self, steps: u64) -> Result<()> {
+        let all = self.left + self.more;
+        let ended = self.interrupt.is_some_and(|interrupt| interrupt());
+        match all.checked_sub(steps).filter(|_| !ended) {
+            Some(left) => {
+                self.left = left.min(SLICE);
+                self.more = left - self.left;
+                Ok(())
+            }
+            None => {
+                (self.left, self.more) = (0, 0);
+                Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, self.total))
+            }
+        }
     }
 }

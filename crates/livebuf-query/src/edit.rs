@@ -1,19 +1,13 @@
 //! Edits of all matches of a query, in one transaction.
 
-use crate::location::Location;
-use crate::query::Query;
+use crate::query::{Places, Query};
 use livebuf::{Checked, Editor, Error, ErrorKind, New, Observer, Result, Storage, Value};
 
 /// The places of which none lies within another: the outermost.
-fn outermost<S: Storage, O: Observer>(editor: &Editor<S, O>, query: &Query) -> Result<Vec<String>> {
-    let mut kept: Vec<Location<'_>> = Vec::new();
-    for place in query.locations(editor.doc())? {
-        let within = |outer: &Location<'_>| place.steps().starts_with(outer.steps());
-        if !kept.last().is_some_and(within) {
-            kept.push(place);
-        }
-    }
-    Ok(kept.iter().rev().map(Location::to_pointer).collect())
+fn outermost<S: Storage, O: Observer>(editor: &Editor<S, O>, query: &Query) -> Result<Places> {
+    let mut places = query.locations(editor.doc())?;
+    places.dedup_by(|place, outer| outer.leads_to(place));
+    Ok(Places::of(&places))
 }
 
 /// Sets each match to a value, all or none; answers how many were set.
@@ -38,12 +32,13 @@ pub fn set_all<'v, S: Storage, O: Observer>(
     new: impl Into<New<'v>>,
 ) -> Result<usize> {
     let new = new.into();
-    let places = outermost(editor, query)?;
+    let mut places = outermost(editor, query)?;
     editor.transaction(|editor| {
-        for place in &places {
+        let count = places.len();
+        while let Some(place) = places.next_place() {
             editor.set_pointer(place, new)?;
         }
-        Ok::<usize, Error>(places.len())
+        Ok::<usize, Error>(count)
     })
 }
 
@@ -68,14 +63,15 @@ pub fn remove_all<S: Storage, O: Observer>(
     editor: &mut Editor<S, O>,
     query: &Query,
 ) -> Result<usize> {
-    let places = outermost(editor, query)?;
+    let mut places = outermost(editor, query)?;
     editor.transaction(|editor| {
-        for place in &places {
+        let count = places.len();
+        while let Some(place) = places.next_place() {
             if !editor.remove_pointer(place)? {
                 return Err(Error::new(ErrorKind::NotFound, 0));
             }
         }
-        Ok(places.len())
+        Ok(count)
     })
 }
 
@@ -104,10 +100,10 @@ pub fn update_all<'v, S: Storage, O: Observer, N: Into<New<'v>>>(
     query: &Query,
     mut update: impl FnMut(Value<'_, Checked>) -> Result<Option<N>>,
 ) -> Result<usize> {
-    let places = query.places(editor.doc())?;
+    let mut places = query.places(editor.doc())?;
     editor.transaction(|editor| {
         let mut count = 0;
-        for place in &places {
+        while let Some(place) = places.next_place() {
             let value = editor.pointer(place)?.ok_or(Error::new(ErrorKind::NotFound, 0))?;
             if let Some(new) = update(value)? {
                 editor.set_pointer(place, new)?;

@@ -26,8 +26,9 @@
 //!
 //! No text overflows the stack: filters, parentheses and functions lie within each other 32 deep
 //! at most. Each query has a budget of steps ([`Query::with_budget`]), and regular expressions
-//! match in linear time. A regular expression that is no I-Regexp (RFC 9485), or whose compiled
-//! form would take more than a mebibyte, matches nothing.
+//! take steps for their work. A regular expression that is no I-Regexp (RFC 9485), that is longer
+//! than 64 KiB, or whose compiled form would take more than a mebibyte, matches nothing. Those of a
+//! query's text take at most 8 MiB together.
 
 // Files use those above them in this list only.
 mod budget;
@@ -47,4 +48,4 @@ mod walk;
 pub use edit::{remove_all, set_all, update_all};
 pub use error::QueryError;
 pub use location::{Location, Step};
-pub use query::{Match, Matches, Query, Values};
+pub use query::{Match, Matches, Places, Query, Values};

@@ -4,11 +4,14 @@
 //! that no text overflows the stack.
 
 use crate::error::QueryError;
-use crate::regexp::Regexp;
+use crate::regexp::{self, Regexp};
 use crate::syntax::{Comparison, Literal, Logical, Operand, Path, Pattern, Segment, Selector};
 
 /// How deep filters, parentheses and functions may lie within each other.
 pub(crate) const NESTING_LIMIT: u32 = 32;
+
+/// Bytes that the compiled regular expressions of a query may take, beyond the last.
+const EXPRESSIONS: usize = 8 * regexp::SIZE_LIMIT;
 
 /// Integers beyond these are no indexes (RFC 9535, 2.1).
 const INDEX_LIMIT: i64 = (1 << 53) - 1;
@@ -18,7 +21,7 @@ type Parsed<T> = Result<T, QueryError>;
 /// # Errors
 /// The text is no query.
 pub(crate) fn parse(text: &str) -> Parsed<Path> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
+    let mut parser = Parser { text, at: 0, depth: 0, room: EXPRESSIONS };
     if !parser.take("$") {
         return parser.expected("`$`");
     }
@@ -34,6 +37,8 @@ struct Parser<'t> {
     /// Bytes that are read.
     at: usize,
     depth: u32,
+    /// Bytes that further regular expressions may take.
+    room: usize,
 }
 
 /// What stands on one side of a comparison, or alone as a test.
@@ -472,6 +477,15 @@ impl<'t> Parser<'t> {
     }
 
     /// Behind a function's `(`.
+    fn regexp(&mut self, pattern: &str, whole: bool) -> Parsed<Option<Regexp>> {
+        if self.room == 0 {
+            return self.expected("regular expressions that take less than 8 MiB together");
+        }
+        let (regexp, made) = Regexp::new(pattern, whole);
+        self.room = self.room.saturating_sub(made);
+        Ok(regexp)
+    }
+
     fn function(&mut self, name: &str, start: usize) -> Parsed<Function> {
         let function = match name {
             "length" => Function::Value(Operand::Length(Box::new(self.value_argument()?))),
@@ -484,7 +498,7 @@ impl<'t> Parser<'t> {
                 }
                 let whole = name == "match";
                 let pattern = match self.value_argument()? {
-                    Operand::Text(pattern) => Pattern::Fixed(Regexp::new(&pattern, whole)),
+                    Operand::Text(pattern) => Pattern::Fixed(self.regexp(&pattern, whole)?),
                     Operand::Null | Operand::Bool(_) | Operand::Number(_) => Pattern::Fixed(None),
                     computed => Pattern::Computed(computed),
                 };

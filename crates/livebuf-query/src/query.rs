@@ -1,8 +1,8 @@
 //! `Query`: compiled once, asked of any documents.
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Interrupt};
 use crate::error::QueryError;
-use crate::location::Location;
+use crate::location::{Location, Step};
 use crate::parse::parse;
 use crate::syntax::Path;
 use crate::walk::Walk;
@@ -32,6 +32,7 @@ pub struct Query {
     text: Box<str>,
     path: Path,
     budget: Option<u64>,
+    interrupt: Option<Interrupt>,
 }
 
 impl Query {
@@ -49,7 +50,7 @@ impl Query {
     /// assert_eq!(Query::parse("$.laps[").unwrap_err().column(), 8);
     /// ```
     pub fn parse(text: &str) -> Result<Query, QueryError> {
-        Ok(Query { path: parse(text)?, text: text.into(), budget: None })
+        Ok(Query { path: parse(text)?, text: text.into(), budget: None, interrupt: None })
     }
 
     /// The same query with a bound on the work: about a step for each value that is looked at,
@@ -73,6 +74,25 @@ impl Query {
         self
     }
 
+    /// The same query, which asks now and then whether it shall end: after 65,536 steps, which take
+    /// some milliseconds. If the answer is true, the search ends as if its budget ran out.
+    ///
+    /// ```
+    /// use livebuf::{ErrorKind, json};
+    /// use livebuf_query::Query;
+    ///
+    /// let doc = json!((0..100).collect::<Vec<_>>());
+    /// let query = Query::parse("$[?count($[*]) == count($..*)]")?.with_interrupt(|| false);
+    /// assert_eq!(query.count(&doc)?, 100);
+    /// let query = query.with_interrupt(|| true);
+    /// assert_eq!(query.count(&doc).unwrap_err().kind(), ErrorKind::BudgetExceeded);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_interrupt(mut self, interrupt: fn() -> bool) -> Query {
+        self.interrupt = Some(interrupt);
+        self
+    }
+
     /// The text that was compiled.
     pub fn as_str(&self) -> &str {
         &self.text
@@ -85,7 +105,7 @@ impl Query {
 
     fn walk<'q, 'd: 'q, M: Mode>(&'q self, root: Value<'d, M>) -> (Walk<'q, 'd, M>, Budget) {
         let default = (root.document_length() as u64).saturating_mul(16).saturating_add(1_000_000);
-        let budget = Budget::new(self.budget.unwrap_or(default));
+        let budget = Budget::new(self.budget.unwrap_or(default), self.interrupt);
         (Walk::new(&self.path, root, root), budget)
     }
 
@@ -106,7 +126,7 @@ impl Query {
     /// ```
     pub fn find<'q, 'd: 'q, V: AsValue<'d>>(&'q self, value: V) -> Matches<'q, 'd, V::Mode> {
         let (walk, budget) = self.walk(value.as_value());
-        Matches { walk, budget, ended: false }
+        Matches { walk, budget, ended: false, shared: 0 }
     }
 
     /// The values of the matches without their places, which is faster.
@@ -148,11 +168,11 @@ impl Query {
     /// ```
     /// let doc = livebuf::json!([[1, 2], [3]]);
     /// let query = livebuf_query::Query::parse("$[0, 0, 1][*]")?;
-    /// assert_eq!(query.places(&doc)?, ["/1/0", "/0/1", "/0/0"]);
+    /// assert_eq!(query.places(&doc)?.collect::<Vec<_>>(), ["/1/0", "/0/1", "/0/0"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn places<'d, V: AsValue<'d>>(&self, value: V) -> Result<Vec<String>> {
-        Ok(self.locations(value)?.iter().rev().map(Location::to_pointer).collect())
+    pub fn places<'d, V: AsValue<'d>>(&self, value: V) -> Result<Places> {
+        Ok(Places::of(&self.locations(value)?))
     }
 
     /// The places of the matches, each once: one before those within it, and these before others.
@@ -162,7 +182,9 @@ impl Query {
     ) -> Result<Vec<Location<'q>>> {
         let found = self.find(value).map(|found| found.map(Match::into_location));
         let mut found: Vec<Location<'_>> = found.collect::<Result<_>>()?;
-        found.sort_unstable();
+        if !found.is_sorted() {
+            found.sort_unstable();
+        }
         found.dedup();
         Ok(found)
     }
@@ -237,6 +259,7 @@ pub struct Matches<'q, 'd, M: Mode> {
     walk: Walk<'q, 'd, M>,
     budget: Budget,
     ended: bool,
+    shared: usize,
 }
 
 impl<'q, 'd: 'q, M: Mode> Iterator for Matches<'q, 'd, M> {
@@ -247,16 +270,105 @@ impl<'q, 'd: 'q, M: Mode> Iterator for Matches<'q, 'd, M> {
         if self.ended {
             return None;
         }
-        let found = self.walk.next(&mut self.budget).and_then(|found| {
-            // Documents nest deep, and each match has a copy of its steps.
-            self.budget.take(self.walk.path().len() as u64 / 8)?;
-            Ok(found)
-        });
-        self.ended = !matches!(found, Ok(Some(_)));
-        let place = |value| Match { value, location: Location::new(self.walk.path()) };
-        found.map(|found| found.map(place)).transpose()
+        let value = self.next_value()?;
+        Some(value.map(|value| Match { value, location: self.walk.path.location() }))
     }
 }
+
+impl<'q, 'd: 'q, M: Mode> Matches<'q, 'd, M> {
+    /// The next match as `next` gives it, but without a place of its own: [`steps`](Self::steps)
+    /// has that until the match after it.
+    ///
+    /// ```
+    /// use livebuf_query::{Query, Step};
+    ///
+    /// let doc = livebuf::json!([[1, 2], [3]]);
+    /// let query = Query::parse("$[*][*]")?;
+    /// let mut found = query.find(&doc);
+    /// let mut seen = Vec::new();
+    /// while let Some(value) = found.next_value() {
+    ///     seen.push((value?.as_i64(), found.shared(), found.steps().len()));
+    /// }
+    /// assert_eq!(seen, [(Some(1), 0, 2), (Some(2), 1, 2), (Some(3), 0, 2)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn next_value(&mut self) -> Option<Result<Value<'d, M>>> {
+        if self.ended {
+            return None;
+        }
+        let found = self.walk.next(&mut self.budget);
+        self.ended = !matches!(found, Ok(Some(_)));
+        self.shared = self.walk.path.found();
+        found.transpose()
+    }
+
+    /// The steps to the last match.
+    pub fn steps(&self) -> &[Step<'q>] {
+        self.walk.path.steps()
+    }
+
+    /// How many of these, from the first on, are those of the match before.
+    pub fn shared(&self) -> usize {
+        self.shared
+    }
+}
+
+/// Places as JSON pointers: [`Query::places`]. Each text is made when it is asked for.
+///
+/// What a place has in common with the one before it is kept once.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// What each has behind the bytes of the one before it.
+    text: String,
+    /// How many bytes those are, and where its own end.
+    parts: std::vec::IntoIter<(usize, usize)>,
+    at: usize,
+    last: String,
+}
+
+impl Places {
+    /// The last first.
+    pub(crate) fn of(locations: &[Location<'_>]) -> Places {
+        let (mut text, mut last) = (String::new(), String::new());
+        let mut parts = Vec::with_capacity(locations.len());
+        for place in locations.iter().rev() {
+            let pointer = place.to_pointer();
+            let same = last.bytes().zip(pointer.bytes()).take_while(|(one, two)| one == two);
+            let mut same = same.count();
+            while !pointer.is_char_boundary(same) {
+                same -= 1;
+            }
+            text.push_str(pointer.get(same..).unwrap_or_default());
+            parts.push((same, text.len()));
+            last = pointer;
+        }
+        Places { text, parts: parts.into_iter(), at: 0, last: String::new() }
+    }
+
+    /// The next one, in memory that is used again.
+    pub(crate) fn next_place(&mut self) -> Option<&str> {
+        let (same, end) = self.parts.next()?;
+        self.last.truncate(same);
+        self.last.push_str(self.text.get(self.at..end).unwrap_or_default());
+        self.at = end;
+        Some(&self.last)
+    }
+}
+
+impl Iterator for Places {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        self.next_place().map(str::to_owned)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.parts.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Places {}
 
 impl<M: Mode> fmt::Debug for Matches<'_, '_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,33 +1,248 @@
-//! I-Regexp (RFC 9485): checked, and translated to the crate `regex`, which takes linear time.
+//! I-Regexp (RFC 9485): checked, and translated to the crate `regex-automata`. Its automaton is made
+//! as far as a text needs it, and each part of it that is made is paid for.
 
-use regex::{Regex, RegexBuilder};
+use crate::budget::Budget;
+use livebuf::Result;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson::{self, State as Part, WhichCaptures};
+use regex_automata::util::syntax;
+use regex_automata::{Anchored, Input as Searched};
+use std::sync::Arc;
 
-/// Bytes that a compiled expression, and its automaton's memory, may take.
-const SIZE_LIMIT: usize = 1 << 20;
+/// Bytes that a compiled expression may take.
+pub(crate) const SIZE_LIMIT: usize = 1 << 20;
+
+/// Bytes that its text may have. Each takes some hundred while it is compiled.
+const TEXT_LIMIT: usize = 1 << 16;
+
+/// Bytes of an automaton that are kept for the next text. A large expression takes what one state
+/// needs.
+const CACHE: usize = 256 << 10;
+
+/// Expressions that a search keeps, and bytes that all but the newest take together.
+const KEPT: usize = 16;
+const KEPT_BYTES: usize = 4 << 20;
 
 /// Nested groups. The crate's own parser keeps to it.
 const NESTING_LIMIT: u32 = 50;
 
+/// Steps that a computed expression takes, beside those for its text and for its size.
+const COMPILING: u64 = 1_000;
+
+/// Steps for each byte of its text, and for each category of Unicode in it: a list of ranges.
+const READ: u64 = 4;
+const LISTED: u64 = 500;
+
+/// Bytes of a compiled expression that are made in one step.
+const COMPILED: u64 = 4;
+
+/// Bytes of a state in these lists.
+const STATE: usize = 56;
+
 /// A compiled I-Regexp.
 #[derive(Clone, Debug)]
-pub(crate) struct Regexp(Regex);
+pub(crate) struct Regexp {
+    automaton: Arc<DFA>,
+    whole: bool,
+    /// Ways from part to part that take no byte.
+    edges: u64,
+    /// Most ranges of bytes that one part looks through.
+    ranges: u64,
+}
 
 impl Regexp {
-    /// `None` where the text is no I-Regexp, or a too large one.
-    pub(crate) fn new(pattern: &str, whole: bool) -> Option<Regexp> {
-        let translated = translate(pattern)?;
-        let anchored = if whole { format!(r"\A(?:{translated})\z") } else { translated };
-        let built = RegexBuilder::new(&anchored)
-            .size_limit(SIZE_LIMIT)
-            .dfa_size_limit(SIZE_LIMIT)
-            .nest_limit(NESTING_LIMIT)
-            .build();
-        built.ok().map(Regexp)
+    /// `None` where the text is no I-Regexp, or a too large one. With it, how many bytes were made.
+    pub(crate) fn new(pattern: &str, whole: bool) -> (Option<Regexp>, usize) {
+        if pattern.len() > TEXT_LIMIT {
+            return (None, 0);
+        }
+        let Some(translated) = translate(pattern) else { return (None, 0) };
+        let text = if whole { format!(r"(?:{translated})\z") } else { translated };
+        let thompson = thompson::Config::new()
+            .nfa_size_limit(Some(SIZE_LIMIT))
+            .which_captures(WhichCaptures::None);
+        let config = DFA::config().cache_capacity(CACHE).skip_cache_capacity_check(true);
+        let built = DFA::builder()
+            .syntax(syntax::Config::new().nest_limit(NESTING_LIMIT))
+            .thompson(thompson)
+            .configure(config)
+            .build(&text);
+        let Ok(automaton) = built else { return (None, SIZE_LIMIT) };
+        let (mut edges, mut ranges) = (0, 1);
+        for part in automaton.get_nfa().states() {
+            match part {
+                Part::Union { alternates } => edges += alternates.len() as u64,
+                Part::BinaryUnion { .. } => edges += 2,
+                Part::Look { .. } | Part::Capture { .. } => edges += 1,
+                Part::Sparse(sparse) => ranges = sparse.transitions.len().max(ranges),
+                _ => {}
+            }
+        }
+        let ranges = ranges as u64;
+        let regexp = Regexp { automaton: Arc::new(automaton), whole, edges, ranges };
+        let size = regexp.size();
+        (Some(regexp), size)
     }
 
-    pub(crate) fn is_match(&self, text: &str) -> bool {
-        self.0.is_match(text)
+    /// Bytes that it takes.
+    fn size(&self) -> usize {
+        self.automaton.get_nfa().memory_usage()
     }
+
+    /// Whether it is found in a text. A byte that leads where an earlier one of the search led
+    /// costs next to nothing. For another one, the parts of the expression that the text may have
+    /// reached are followed.
+    fn is_match(&self, text: &str, made: &mut Made, budget: &mut Budget) -> Result<bool> {
+        let automaton = &*self.automaton;
+        let anchored = if self.whole { Anchored::Yes } else { Anchored::No };
+        let input = Searched::new(text).anchored(anchored);
+        // The automaton has no bytes at which it gives up, and no bound on its work.
+        let start =
+            made.more(self, budget, |cache| automaton.start_state_forward(cache, &input).ok())?;
+        let Some(mut state) = start else { return Ok(false) };
+        if state.is_tagged() {
+            return Ok(state.is_match());
+        }
+        for &byte in text.as_bytes() {
+            let mut next = automaton.next_state_untagged(&made.cache, state, byte);
+            if next.is_tagged() {
+                if next.is_unknown() {
+                    budget.take(1 + self.edges / 4 + made.parts * (16 + self.ranges) / 64)?;
+                    let new = made.more(self, budget, |cache| {
+                        automaton.next_state(cache, state, byte).ok()
+                    })?;
+                    let Some(new) = new else { return Ok(false) };
+                    next = new;
+                }
+                if next.is_tagged() {
+                    return Ok(next.is_match());
+                }
+            }
+            state = next;
+        }
+        let end = made.more(self, budget, |cache| automaton.next_eoi_state(cache, state).ok())?;
+        Ok(end.is_some_and(|end| end.is_match()))
+    }
+}
+
+/// What is made of an automaton.
+struct Made {
+    cache: Cache,
+    /// Its bytes before there was anything.
+    empty: usize,
+    /// At least the most parts that a state has: each takes a byte or more.
+    parts: u64,
+}
+
+impl Made {
+    fn new(regexp: &Regexp) -> Made {
+        let cache = regexp.automaton.create_cache();
+        Made { empty: cache.memory_usage(), cache, parts: 0 }
+    }
+
+    /// Makes more of it, perhaps, and pays for that.
+    fn more<T>(
+        &mut self,
+        regexp: &Regexp,
+        budget: &mut Budget,
+        make: impl FnOnce(&mut Cache) -> T,
+    ) -> Result<T> {
+        let before = self.cache.memory_usage();
+        let made = make(&mut self.cache);
+        let after = self.cache.memory_usage();
+        if after != before {
+            // It begins anew where there is no more room.
+            let new = after - if after > before { before } else { self.empty };
+            // A state has a row of the table, and is in two lists.
+            let row = size_of::<u32>() << regexp.automaton.byte_classes().stride2();
+            self.parts = self.parts.max(new.saturating_sub(row + STATE) as u64);
+            budget.take(regexp.edges / 4 + new as u64 / 16)?;
+        }
+        Ok(made)
+    }
+}
+
+/// The expressions that a search met last, the newest behind. So each is compiled and followed
+/// once, as far as there is room. They are new for each search: equal searches take equal steps.
+#[derive(Default)]
+#[allow(clippy::vec_box, reason = "an entry moves each time that it is used, and is large")]
+pub(crate) struct Kept(Vec<Box<Entry>>);
+
+struct Entry {
+    /// Of a computed one: its text, and whether it matches whole texts.
+    pattern: Option<(Box<str>, bool)>,
+    /// None where it is no I-Regexp.
+    regexp: Option<Regexp>,
+    made: Option<Made>,
+}
+
+impl Entry {
+    fn memory(&self) -> usize {
+        let (text, regexp) = match &self.pattern {
+            Some((text, _)) => (text.len(), self.regexp.as_ref().map_or(0, Regexp::size)),
+            None => (0, 0),
+        };
+        text + regexp + self.made.as_ref().map_or(0, |made| made.cache.memory_usage())
+    }
+
+    fn is_match(&mut self, text: &str, budget: &mut Budget) -> Result<bool> {
+        let Some(regexp) = &self.regexp else { return Ok(false) };
+        let made = self.made.get_or_insert_with(|| Made::new(regexp));
+        regexp.is_match(text, made, budget)
+    }
+}
+
+/// Whether an expression of the query is found in a text.
+pub(crate) fn is_match(regexp: &Regexp, text: &str, budget: &mut Budget) -> Result<bool> {
+    let same = |entry: &Entry| {
+        let other = entry.regexp.as_ref().filter(|_| entry.pattern.is_none());
+        other.is_some_and(|other| Arc::ptr_eq(&other.automaton, &regexp.automaton))
+    };
+    let new =
+        |_: &mut Budget| Ok(Entry { pattern: None, regexp: Some(regexp.clone()), made: None });
+    kept(text, budget, same, new)
+}
+
+/// The same for an expression that was computed.
+pub(crate) fn is_computed_match(
+    pattern: &str,
+    whole: bool,
+    text: &str,
+    budget: &mut Budget,
+) -> Result<bool> {
+    budget.text(pattern.len())?;
+    let same = |entry: &Entry| {
+        entry.pattern.as_ref().is_some_and(|(text, all)| *all == whole && **text == *pattern)
+    };
+    let new = |budget: &mut Budget| {
+        let categories = pattern.matches(r"\p").count() + pattern.matches(r"\P").count();
+        budget.take(COMPILING + READ * pattern.len() as u64 + LISTED * categories as u64)?;
+        let (regexp, made) = Regexp::new(pattern, whole);
+        budget.take(made as u64 / COMPILED)?;
+        Ok(Entry { pattern: Some((pattern.into(), whole)), regexp, made: None })
+    };
+    kept(text, budget, same, new)
+}
+
+fn kept(
+    text: &str,
+    budget: &mut Budget,
+    same: impl Fn(&Entry) -> bool,
+    new: impl FnOnce(&mut Budget) -> Result<Entry>,
+) -> Result<bool> {
+    let entries = &mut budget.expressions.0;
+    let mut entry = match entries.iter().position(|entry| same(entry)) {
+        Some(place) => entries.remove(place),
+        None => Box::new(new(budget)?),
+    };
+    let found = entry.is_match(text, budget);
+    let entries = &mut budget.expressions.0;
+    let mut memory: usize = entries.iter().map(|entry| entry.memory()).sum();
+    while memory > KEPT_BYTES || entries.len() >= KEPT {
+        memory -= entries.remove(0).memory();
+    }
+    entries.push(entry);
+    found
 }
 
 /// The same expression in the syntax of the crate; `None` where it is not in that of RFC 9485.

@@ -6,15 +6,12 @@
 
 use crate::budget::Budget;
 use crate::compare::{Side, compare, length, text_of};
-use crate::location::Step;
-use crate::regexp::Regexp;
+use crate::location::{Step, Trail};
+use crate::regexp::{is_computed_match, is_match};
 use crate::scan::{Scan, value_of};
 use crate::syntax::{Logical, Operand, Path, Pattern, Segment, Selector};
 use livebuf::layout::MAX_NESTING;
 use livebuf::{Array, ArrayIter, Error, ErrorKind, Fields, Mode, Result, Value};
-
-/// Steps that to compile a computed expression takes, beside those for its text.
-const COMPILING: u64 = 2_000;
 
 /// A query that is under way.
 pub(crate) struct Walk<'q, 'd, M: Mode> {
@@ -23,8 +20,8 @@ pub(crate) struct Walk<'q, 'd, M: Mode> {
     /// Where it begins, until it does.
     start: Option<Value<'d, M>>,
     frames: Vec<Frame<'q, 'd, M>>,
-    /// The steps to where it stands.
-    path: Vec<Step<'q>>,
+    /// The steps to where it stands: those to the last match.
+    pub(crate) path: Trail<'q>,
 }
 
 enum Frame<'q, 'd, M: Mode> {
@@ -129,12 +126,7 @@ impl<'q, 'd: 'q, M: Mode> Walk<'q, 'd, M> {
     pub(crate) fn new(path: &'q Path, root: Value<'d, M>, current: Value<'d, M>) -> Self {
         let start = if path.absolute { root } else { current };
         let segments = &path.segments;
-        Walk { root, segments, start: Some(start), frames: Vec::new(), path: Vec::new() }
-    }
-
-    /// The steps to the last match.
-    pub(crate) fn path(&self) -> &[Step<'q>] {
-        &self.path
+        Walk { root, segments, start: Some(start), frames: Vec::new(), path: Trail::default() }
     }
 
     /// The next match.
@@ -143,11 +135,11 @@ impl<'q, 'd: 'q, M: Mode> Walk<'q, 'd, M> {
         // Most matches of a large table come from here.
         if let Some(Frame::Select(Select { scan: Some(scan), depth, .. })) = self.frames.last_mut()
             && scan.is_last
-            && let Some(place) = self.path.get_mut(*depth)
+            && *depth < self.path.len()
             && let Some((row, value)) = scan.next_value(budget)?
         {
             // The names behind are those of the match before.
-            *place = Step::Index(row);
+            self.path.set(*depth, Step::Index(row));
             return Ok(Some(value));
         }
         self.next_otherwise(budget)
@@ -252,7 +244,7 @@ impl<'q, 'd: 'q, M: Mode> Select<'q, 'd, M> {
         &mut self,
         segments: &'q [Segment],
         root: Value<'d, M>,
-        path: &mut Vec<Step<'q>>,
+        path: &mut Trail<'q>,
         budget: &mut Budget,
     ) -> Result<Option<(Value<'d, M>, usize)>> {
         let Some(segment) = segments.get(self.segment) else { return Ok(None) };
@@ -334,7 +326,7 @@ impl<'d, M: Mode> Descend<'d, M> {
     /// to select.
     fn next<'q>(
         &mut self,
-        path: &mut Vec<Step<'q>>,
+        path: &mut Trail<'q>,
         budget: &mut Budget,
     ) -> Result<Option<Value<'d, M>>>
     where
@@ -422,12 +414,11 @@ fn keeps<'q, 'd: 'q, M: Mode>(
             budget.text(text.len())?;
             match pattern {
                 Pattern::Fixed(None) => false,
-                Pattern::Fixed(Some(regexp)) => regexp.is_match(&text),
+                Pattern::Fixed(Some(regexp)) => is_match(regexp, &text, budget)?,
                 Pattern::Computed(operand) => {
                     let pattern = side(operand, root, current, budget)?;
                     let Some(pattern) = text_of(&pattern)? else { return Ok(false) };
-                    budget.take(COMPILING + 64 * pattern.len() as u64)?;
-                    Regexp::new(&pattern, *whole).is_some_and(|regexp| regexp.is_match(&text))
+                    is_computed_match(&pattern, *whole, &text, budget)?
                 }
             }
         }

@@ -76,6 +76,21 @@ fn all_that_a_query_finds_is_edited() {
     says(place.run("set --all -p a.lbuf $.n 1"), 2, &["cannot be used with"]);
 }
 
+/// A valid document of 34 kB was refused, and no option allowed more.
+#[test]
+fn a_query_of_a_valid_document_has_the_steps_that_it_needs() {
+    let place = Place::new();
+    let leaves = vec!["true"; 20_000].join(",");
+    place.document("a.lbuf", &format!("{}{leaves}{}", "[".repeat(900), "]".repeat(900)));
+    assert_eq!(place.yes("query --pointers a.lbuf $..[?@==true]").lines().count(), 20_000);
+    let few = ["more than 1,000 steps", "--budget STEPS allows more"];
+    says(place.run("query --budget 1000 a.lbuf $..*"), 2, &few);
+    says(place.run("set --all --budget 1000 a.lbuf $..[?@==true] 1"), 2, &few);
+    says(place.run("remove --all --budget 1000 a.lbuf $..[?@==true]"), 2, &few);
+    place.yes("remove --all a.lbuf $..[?@==true]");
+    says(place.run("query a.lbuf $..[?@==true]"), 1, &["finds nothing"]);
+}
+
 #[test]
 fn a_diff_is_shown_and_applied() {
     let place = Place::new();
