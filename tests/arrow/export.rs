@@ -15,6 +15,7 @@ use livebuf::{
 use livebuf_arrow::{ErrorKind, ExportOptions, Exporter, ImportOptions, TextLayout};
 
 use crate::exchange::{import_rows, schema_from_arrow, stream_to_arrow, text, to_arrow};
+use crate::one_of;
 use crate::requested::tensors;
 
 const ROWS: usize = 100;
@@ -646,7 +647,7 @@ fn seed() -> u64 {
 fn random_documents_come_back() {
     let seed = seed();
     let mut random = Random(seed);
-    for _ in 0..300 {
+    for _ in 0..300 / one_of(4) {
         let columns: Vec<(String, u64)> =
             (0..1 + random.below(6)).map(|n| (format!("k{n}"), random.below(9))).collect();
         let gaps = random.below(3);
@@ -713,7 +714,7 @@ impl Random {
 fn random_edits_are_exported() {
     let seed = seed();
     let mut random = Random(seed);
-    for _ in 0..200 {
+    for _ in 0..200 / one_of(4) {
         let kinds: Vec<u64> = (0..1 + random.below(4)).map(|_| random.below(9)).collect();
         let rows: Vec<String> = (0..20 + random.below(100))
             .map(|_| {
@@ -1193,9 +1194,12 @@ fn objects_with_removed_members_are_exported_by_columns() {
         for options in [
             ExportOptions::new(),
             ExportOptions::new().narrow(true),
-            ExportOptions::new().narrow(true).text(TextLayout::Utf8View),
             ExportOptions::new().text(TextLayout::LargeUtf8),
-        ] {
+            ExportOptions::new().narrow(true).text(TextLayout::Utf8View),
+        ]
+        .into_iter()
+        .step_by(one_of(3))
+        {
             let batch = export_with(&holed, options.clone());
             let exporter =
                 || Exporter::new(Arc::clone(&unvalidated)).unwrap().options(options.clone());

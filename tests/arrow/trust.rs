@@ -13,6 +13,7 @@ use livebuf::{Doc, DocBuf, EncodeOptions};
 use livebuf_arrow::{Document, Error, ErrorKind, ExportOptions, Exporter, Known, TextLayout};
 
 use crate::exchange::{stream_to_arrow, to_arrow};
+use crate::one_of;
 
 /// The columns, and the keys that lead to them.
 const COLUMNS: [(&str, &[&str]); 8] = [
@@ -124,7 +125,8 @@ fn damaged_bytes() {
         COLUMNS.map(|(_, keys)| export(&sound, keys, false).unwrap()).into_iter().collect();
     let (mut refused, mut same) = ([0; COLUMNS.len()], [0; COLUMNS.len()]);
     let mut bytes = sound.clone();
-    for at in 0..bytes.len() {
+    let every = one_of(5);
+    for at in (0..bytes.len()).step_by(every) {
         let damages = [[0xFF, sound[at] ^ 1], [sound[at].wrapping_add(8), 0]];
         for damage in damages[at % 2] {
             bytes[at] = damage;
@@ -143,9 +145,9 @@ fn damaged_bytes() {
         }
     }
     for index in 0..COLUMNS.len() {
-        assert!(refused[index] > 50, "{refused:?}");
+        assert!(refused[index] > 50 / every, "{refused:?}");
         // The largest of them takes less than half of the bytes.
-        assert!(same[index] > sound.len(), "{same:?} of {}", 2 * sound.len());
+        assert!(same[index] > sound.len() / every, "{same:?} of {}", 2 * sound.len() / every);
     }
 }
 

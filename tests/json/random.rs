@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use crate::one_of;
 use crate::tree::{Tree, round_trip};
 
 /// JSON text of any kind, with white space and odd numbers.
@@ -141,7 +142,7 @@ fn is_json(text: &[u8]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(2000 / one_of(4) as u32))]
 
     #[test]
     fn json_survives(text in json()) {
@@ -187,7 +188,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(300 / one_of(4) as u32))]
 
     /// Whether a map is of similar objects is expected after 255 members, and known at its end.
     /// The bytes are those of an encoder that knew it before.

@@ -101,7 +101,8 @@ fn with_field(value: impl Fn(usize) -> Option<Json>) -> [DocBuf; 2] {
         Some(value) => json!({"n": at, "f": value}),
         None => json!({"n": at}),
     };
-    let rows = Json::Array((0..150).map(row).collect());
+    // Fewer farther on, so that all comparisons are quick; 127 is there.
+    let rows = Json::Array((0..22).chain((22..150).step_by(7)).map(row).collect());
     let (table, plain) = (document(&rows, true), document(&rows, false));
     let array = table.valid().unwrap().root().as_array().unwrap();
     assert!(array.table().is_some(), "no table: {rows}");
@@ -138,7 +139,7 @@ fn columns_of_every_kind_answer_as_rows_do() {
     ];
     for field in fields {
         let [table, plain] = with_field(field);
-        assert!(compare(&table, &plain, &LITERALS, &[".f"]) > 500);
+        assert!(compare(&table, &plain, &LITERALS, &[".f"]) > 130);
     }
 }
 

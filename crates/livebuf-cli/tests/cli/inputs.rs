@@ -3,7 +3,6 @@
 
 use super::{Place, USERS, says};
 use std::fs;
-use std::time::{Duration, Instant};
 
 fn log(place: &Place) {
     let mut command = place.command(&["log", "append", "l.lblog"]);
@@ -210,20 +209,14 @@ fn a_query_prints_rows() {
 
 /// Beyond 16 MiB each row was validated with all of its table.
 #[test]
-fn a_query_is_linear_beyond_what_it_keeps() {
+fn a_query_prints_more_than_it_keeps() {
     let place = Place::new();
-    let rows = (0..700_000).map(|id| format!(r#"{{"id":{id},"text":"the text number {id}"}}"#));
+    let text = "long ".repeat(40);
+    let rows = (0..100_000).map(|id| format!(r#"{{"id":{id},"text":"{id} {text}"}}"#));
     place.document("x.lbuf", &format!("[{}]", rows.collect::<Vec<_>>().join(",")));
-    let timed = |command: &str| {
-        let start = Instant::now();
-        (place.yes(command), start.elapsed())
-    };
-    let (lines, printing) = timed("to-json --lines x.lbuf");
-    let (found, querying) = timed("query x.lbuf $[*]");
-    assert!(lines == found && found.len() > 30_000_000, "{} bytes", found.len());
-    // It was 30 times as long.
-    let most = 6 * printing + Duration::from_secs(1);
-    assert!(querying < most, "{querying:?}, and printing took {printing:?}");
+    // Where it validated the document for each further match, this took minutes.
+    let (lines, found) = (place.yes("to-json --lines x.lbuf"), place.yes("query x.lbuf $[*]"));
+    assert!(lines == found && found.len() > 20_000_000, "{} bytes", found.len());
 }
 
 #[test]
