@@ -1,65 +1,47 @@
-//! The work that a query may do.
+//! The work that a query may do, and what it keeps meanwhile.
 
-use crate::regexp::Kept;
-use livebuf::{Error, ErrorKind, Result};
+use crate::regexp::{self, Kept, Regexp};
+use crate::steps::{Interrupt, Steps};
+use livebuf::Result;
 
-/// Steps after which a search asks whether it shall end.
-const SLICE: u64 = 1 << 16;
-
-/// Says that a search shall end.
-pub(crate) type Interrupt = fn() -> bool;
-
-/// Steps that are left: each value that is visited takes one.
 pub(crate) struct Budget {
-    /// Until the next question.
-    left: u64,
-    /// Behind that.
-    more: u64,
-    total: u64,
-    interrupt: Option<Interrupt>,
-    /// The expressions of this search.
-    pub(crate) expressions: Kept,
+    steps: Steps,
+    /// The regular expressions that it met last.
+    expressions: Kept,
 }
 
 impl Budget {
     pub(crate) fn new(total: u64, interrupt: Option<Interrupt>) -> Budget {
-        let left = if interrupt.is_some() { total.min(SLICE) } else { total };
-        Budget { left, more: total - left, total, interrupt, expressions: Kept::default() }
+        Budget { steps: Steps::new(total, interrupt), expressions: Kept::default() }
     }
 
+    /// Takes steps.
+    ///
     /// # Errors
-    /// [`ErrorKind::BudgetExceeded`].
+    /// [`livebuf::ErrorKind::BudgetExceeded`].
     #[inline]
     pub(crate) fn take(&mut self, steps: u64) -> Result<()> {
-        match self.left.checked_sub(steps) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => self.take_more(steps),
-        }
+        self.steps.take(steps)
     }
 
     /// Takes a step for each 64 bytes of text.
     #[inline]
     pub(crate) fn text(&mut self, length: usize) -> Result<()> {
-        self.take(length as u64 / 64)
+        self.steps.text(length)
     }
 
-    #[cold]
-    fn take_more(&mut self, steps: u64) -> Result<()> {
-        let all = self.left + self.more;
-        let ended = self.interrupt.is_some_and(|interrupt| interrupt());
-        match all.checked_sub(steps).filter(|_| !ended) {
-            Some(left) => {
-                self.left = left.min(SLICE);
-                self.more = left - self.left;
-                Ok(())
-            }
-            None => {
-                (self.left, self.more) = (0, 0);
-                Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, self.total))
-            }
-        }
+    /// Whether an expression of the query is found in a text.
+    pub(crate) fn is_match(&mut self, regexp: &Regexp, text: &str) -> Result<bool> {
+        regexp::is_match(regexp, text, &mut self.expressions, &mut self.steps)
+    }
+
+    /// The same for an expression that was computed.
+    pub(crate) fn is_computed_match(
+        &mut self,
+        pattern: &str,
+        whole: bool,
+        text: &str,
+    ) -> Result<bool> {
+        regexp::is_computed_match(pattern, whole, text, &mut self.expressions, &mut self.steps)
     }
 }

@@ -42,6 +42,7 @@ mod parse;
 mod query;
 mod regexp;
 mod scan;
+mod steps;
 mod syntax;
 mod walk;
 

@@ -1,9 +1,10 @@
 //! `Query`: compiled once, asked of any documents.
 
-use crate::budget::{Budget, Interrupt};
+use crate::budget::Budget;
 use crate::error::QueryError;
 use crate::location::{Location, Step};
 use crate::parse::parse;
+use crate::steps::Interrupt;
 use crate::syntax::Path;
 use crate::walk::Walk;
 use livebuf::{AsValue, Mode, Result, Value};

@@ -1,7 +1,7 @@
 //! I-Regexp (RFC 9485): checked, and translated to the crate `regex-automata`. Its automaton is made
 //! as far as a text needs it, and each part of it that is made is paid for.
 
-use crate::budget::Budget;
+use crate::steps::Steps;
 use livebuf::Result;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, State as Part, WhichCaptures};
@@ -92,13 +92,13 @@ impl Regexp {
     /// Whether it is found in a text. A byte that leads where an earlier one of the search led
     /// costs next to nothing. For another one, the parts of the expression that the text may have
     /// reached are followed.
-    fn is_match(&self, text: &str, made: &mut Made, budget: &mut Budget) -> Result<bool> {
+    fn is_match(&self, text: &str, made: &mut Made, steps: &mut Steps) -> Result<bool> {
         let automaton = &*self.automaton;
         let anchored = if self.whole { Anchored::Yes } else { Anchored::No };
         let input = Searched::new(text).anchored(anchored);
         // The automaton has no bytes at which it gives up, and no bound on its work.
         let start =
-            made.more(self, budget, |cache| automaton.start_state_forward(cache, &input).ok())?;
+            made.more(self, steps, |cache| automaton.start_state_forward(cache, &input).ok())?;
         let Some(mut state) = start else { return Ok(false) };
         if state.is_tagged() {
             return Ok(state.is_match());
@@ -107,10 +107,9 @@ impl Regexp {
             let mut next = automaton.next_state_untagged(&made.cache, state, byte);
             if next.is_tagged() {
                 if next.is_unknown() {
-                    budget.take(1 + self.edges / 4 + made.parts * (16 + self.ranges) / 64)?;
-                    let new = made.more(self, budget, |cache| {
-                        automaton.next_state(cache, state, byte).ok()
-                    })?;
+                    steps.take(1 + self.edges / 4 + made.parts * (16 + self.ranges) / 64)?;
+                    let new = made
+                        .more(self, steps, |cache| automaton.next_state(cache, state, byte).ok())?;
                     let Some(new) = new else { return Ok(false) };
                     next = new;
                 }
@@ -120,7 +119,7 @@ impl Regexp {
             }
             state = next;
         }
-        let end = made.more(self, budget, |cache| automaton.next_eoi_state(cache, state).ok())?;
+        let end = made.more(self, steps, |cache| automaton.next_eoi_state(cache, state).ok())?;
         Ok(end.is_some_and(|end| end.is_match()))
     }
 }
@@ -144,7 +143,7 @@ impl Made {
     fn more<T>(
         &mut self,
         regexp: &Regexp,
-        budget: &mut Budget,
+        steps: &mut Steps,
         make: impl FnOnce(&mut Cache) -> T,
     ) -> Result<T> {
         let before = self.cache.memory_usage();
@@ -156,7 +155,7 @@ impl Made {
             // A state has a row of the table, and is in two lists.
             let row = size_of::<u32>() << regexp.automaton.byte_classes().stride2();
             self.parts = self.parts.max(new.saturating_sub(row + STATE) as u64);
-            budget.take(regexp.edges / 4 + new as u64 / 16)?;
+            steps.take(regexp.edges / 4 + new as u64 / 16)?;
         }
         Ok(made)
     }
@@ -185,22 +184,26 @@ impl Entry {
         text + regexp + self.made.as_ref().map_or(0, |made| made.cache.memory_usage())
     }
 
-    fn is_match(&mut self, text: &str, budget: &mut Budget) -> Result<bool> {
+    fn is_match(&mut self, text: &str, steps: &mut Steps) -> Result<bool> {
         let Some(regexp) = &self.regexp else { return Ok(false) };
         let made = self.made.get_or_insert_with(|| Made::new(regexp));
-        regexp.is_match(text, made, budget)
+        regexp.is_match(text, made, steps)
     }
 }
 
 /// Whether an expression of the query is found in a text.
-pub(crate) fn is_match(regexp: &Regexp, text: &str, budget: &mut Budget) -> Result<bool> {
+pub(crate) fn is_match(
+    regexp: &Regexp,
+    text: &str,
+    expressions: &mut Kept,
+    steps: &mut Steps,
+) -> Result<bool> {
     let same = |entry: &Entry| {
         let other = entry.regexp.as_ref().filter(|_| entry.pattern.is_none());
         other.is_some_and(|other| Arc::ptr_eq(&other.automaton, &regexp.automaton))
     };
-    let new =
-        |_: &mut Budget| Ok(Entry { pattern: None, regexp: Some(regexp.clone()), made: None });
-    kept(text, budget, same, new)
+    let new = |_: &mut Steps| Ok(Entry { pattern: None, regexp: Some(regexp.clone()), made: None });
+    kept(text, expressions, steps, same, new)
 }
 
 /// The same for an expression that was computed.
@@ -208,35 +211,35 @@ pub(crate) fn is_computed_match(
     pattern: &str,
     whole: bool,
     text: &str,
-    budget: &mut Budget,
+    expressions: &mut Kept,
+    steps: &mut Steps,
 ) -> Result<bool> {
-    budget.text(pattern.len())?;
+    steps.text(pattern.len())?;
     let same = |entry: &Entry| {
         entry.pattern.as_ref().is_some_and(|(text, all)| *all == whole && **text == *pattern)
     };
-    let new = |budget: &mut Budget| {
+    let new = |steps: &mut Steps| {
         let categories = pattern.matches(r"\p").count() + pattern.matches(r"\P").count();
-        budget.take(COMPILING + READ * pattern.len() as u64 + LISTED * categories as u64)?;
+        steps.take(COMPILING + READ * pattern.len() as u64 + LISTED * categories as u64)?;
         let (regexp, made) = Regexp::new(pattern, whole);
-        budget.take(made as u64 / COMPILED)?;
+        steps.take(made as u64 / COMPILED)?;
         Ok(Entry { pattern: Some((pattern.into(), whole)), regexp, made: None })
     };
-    kept(text, budget, same, new)
+    kept(text, expressions, steps, same, new)
 }
 
 fn kept(
     text: &str,
-    budget: &mut Budget,
+    Kept(entries): &mut Kept,
+    steps: &mut Steps,
     same: impl Fn(&Entry) -> bool,
-    new: impl FnOnce(&mut Budget) -> Result<Entry>,
+    new: impl FnOnce(&mut Steps) -> Result<Entry>,
 ) -> Result<bool> {
-    let entries = &mut budget.expressions.0;
     let mut entry = match entries.iter().position(|entry| same(entry)) {
         Some(place) => entries.remove(place),
-        None => Box::new(new(budget)?),
+        None => Box::new(new(steps)?),
     };
-    let found = entry.is_match(text, budget);
-    let entries = &mut budget.expressions.0;
+    let found = entry.is_match(text, steps);
     let mut memory: usize = entries.iter().map(|entry| entry.memory()).sum();
     while memory > KEPT_BYTES || entries.len() >= KEPT {
         memory -= entries.remove(0).memory();

@@ -7,7 +7,6 @@
 use crate::budget::Budget;
 use crate::compare::{Side, compare, length, text_of};
 use crate::location::{Step, Trail};
-use crate::regexp::{is_computed_match, is_match};
 use crate::scan::{Scan, value_of};
 use crate::syntax::{Logical, Operand, Path, Pattern, Segment, Selector};
 use livebuf::layout::MAX_NESTING;
@@ -414,11 +413,11 @@ fn keeps<'q, 'd: 'q, M: Mode>(
             budget.text(text.len())?;
             match pattern {
                 Pattern::Fixed(None) => false,
-                Pattern::Fixed(Some(regexp)) => is_match(regexp, &text, budget)?,
+                Pattern::Fixed(Some(regexp)) => budget.is_match(regexp, &text)?,
                 Pattern::Computed(operand) => {
                     let pattern = side(operand, root, current, budget)?;
                     let Some(pattern) = text_of(&pattern)? else { return Ok(false) };
-                    is_computed_match(&pattern, *whole, &text, budget)?
+                    budget.is_computed_match(&pattern, *whole, &text)?
                 }
             }
         }
