@@ -82,9 +82,9 @@ impl Query {
     /// use livebuf::{ErrorKind, json};
     /// use livebuf_query::Query;
     ///
-    /// let doc = json!((0..100).collect::<Vec<_>>());
+    /// let doc = json!((0..300).collect::<Vec<_>>());
     /// let query = Query::parse("$[?count($[*]) == count($..*)]")?.with_interrupt(|| false);
-    /// assert_eq!(query.count(&doc)?, 100);
+    /// assert_eq!(query.count(&doc)?, 300);
     /// let query = query.with_interrupt(|| true);
     /// assert_eq!(query.count(&doc).unwrap_err().kind(), ErrorKind::BudgetExceeded);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
