@@ -7,7 +7,7 @@ import json
 import pickle
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +286,15 @@ def test_the_limit_names_the_budget() -> None:
 LONG = livebuf.Query("$[?count($[*][*]) == @[0]]", budget=1 << 60)
 
 
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Ctrl-C is ignored in what a shell runs in the background, and in its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 @pytest.mark.parametrize("call", ["iterate", "to_python", "set_all", "update_all", "file"])
 def test_a_search_lets_others_run_and_ends_by_interrupts(call: str) -> None:
     """It kept the interpreter for itself, and nothing ended it."""
