@@ -4,7 +4,7 @@ use livebuf::DocBuf;
 
 use crate::error::Error;
 use crate::options::ReadOptions;
-use crate::read::{Failure, read_exact, read_fast};
+use crate::read::{Failure, read};
 
 /// Reads JSON lines into one document, an array with an element per line.
 ///
@@ -23,38 +23,17 @@ use crate::read::{Failure, read_exact, read_fast};
 /// # Ok::<(), livebuf_json::Error>(())
 /// ```
 pub fn from_lines(text: &[u8], options: &ReadOptions) -> Result<DocBuf, Error> {
-    if options.may_read_fast()
-        && let Some(document) = lines_fast(text, options)
-    {
-        return Ok(document);
-    }
     options.encode(text.len(), |encoder| {
         let failure = |error| Failure::at(error, 0).into_error(text, 0);
         encoder.begin_array().map_err(failure)?;
         for line in Lines::new(text) {
-            read_exact(line.text, options.policy, encoder, None)
+            read(line.text, options.policy, encoder, None)
                 .map_err(|failure| failure.into_error(text, line.offset))?;
             options.done(line.offset + line.text.len());
         }
         let failure = |error| Failure::at(error, text.len()).into_error(text, 0);
         encoder.end_array().map_err(failure)?;
         encoder.finish_one().map_err(failure)
-    })
-}
-
-fn lines_fast(text: &[u8], options: &ReadOptions) -> Option<DocBuf> {
-    let all = simdutf8::basic::from_utf8(text).ok()?;
-    options.encode(text.len(), |encoder| {
-        encoder.begin_array().ok()?;
-        for place in Lines::new(text) {
-            let line = all.get(place.offset..place.offset + place.text.len())?;
-            if !read_fast(line, encoder, None) {
-                return None;
-            }
-            options.done(place.offset + line.len());
-        }
-        encoder.end_array().ok()?;
-        encoder.finish_one().ok()
     })
 }
 

@@ -11,8 +11,6 @@
 //! Significant digits are those of the mantissa without leading zeros; trailing
 //! zeros count. 17 is what a shortest round-trip f64 never exceeds.
 
-use crate::words::{bytes_below, bytes_equal, eight};
-
 /// The number form of one literal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number<'t> {
@@ -27,7 +25,7 @@ pub(crate) enum Number<'t> {
 }
 
 /// More significant digits than this and the literal is kept as text.
-const MAX_DIGITS: usize = 17;
+pub(crate) const MAX_DIGITS: usize = 17;
 
 impl<'t> Number<'t> {
     /// The form for `literal`, which must be a JSON number. O(length).
@@ -96,8 +94,8 @@ impl<'t> Number<'t> {
 
 /// The length of the JSON number that `text` begins with.
 ///
-/// The parsers check literals; this checks number text out of a document before
-/// it is printed, and integers of more digits than jiter reads. O(result).
+/// The reader checks literals; this checks number text out of a document before it is printed.
+/// O(result).
 pub(crate) fn literal_length(text: &[u8]) -> Option<usize> {
     let digits = |from: usize| text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut at = usize::from(text.first() == Some(&b'-'));
@@ -120,109 +118,6 @@ pub(crate) fn literal_length(text: &[u8]) -> Option<usize> {
         };
     }
     Some(at)
-}
-
-/// A place in JSON text that is known to be valid, from which literals of numbers are found.
-///
-/// A parser that gives values and not literals moves it along: to the end of a string
-/// whose place is known, or past one more string or number. Both are cheap; only
-/// [`literal`](Cursor::literal) looks at the text, and at every byte at most once.
-pub(crate) struct Cursor<'t> {
-    text: &'t str,
-    /// Everything before is behind the cursor.
-    offset: usize,
-    /// Strings and numbers after `offset` that are behind the cursor, too.
-    passed: usize,
-}
-
-impl<'t> Cursor<'t> {
-    pub(crate) fn new(text: &'t str) -> Self {
-        Cursor { text, offset: 0, passed: 0 }
-    }
-
-    /// Bytes of the text that are surely behind the cursor.
-    #[inline]
-    pub(crate) fn offset(&self) -> usize {
-        self.offset
-    }
-
-    /// Past a string or number whose place is not known.
-    #[inline]
-    pub(crate) fn pass(&mut self) {
-        self.passed += 1;
-    }
-
-    /// Past a string whose characters are part of the text itself.
-    #[inline]
-    pub(crate) fn pass_string(&mut self, string: &str) {
-        let start = string.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
-        // Behind the closing quote.
-        self.offset = start.wrapping_add(string.len() + 1);
-        self.passed = 0;
-    }
-
-    /// The literal of the next number, which is a string or number further; past it.
-    /// `None` where the text is not what it was said to be.
-    pub(crate) fn literal(&mut self) -> Option<&'t [u8]> {
-        let bytes = self.text.as_bytes();
-        let begins = |&byte: &u8| matches!(byte, b'"' | b'-' | b'0'..=b'9');
-        loop {
-            let start = self.offset + bytes.get(self.offset..)?.iter().position(begins)?;
-            let is_string = bytes[start] == b'"';
-            let length = match is_string {
-                true => string_length(&bytes[start..])?,
-                false => number_length(&bytes[start..]),
-            };
-            self.offset = start + length;
-            if self.passed == 0 {
-                return if is_string { None } else { bytes.get(start..self.offset) };
-            }
-            self.passed -= 1;
-        }
-    }
-}
-
-/// Whether the f64 of a literal stands for it, unless that is zero or infinite. For literals that
-/// no i64 or u64 holds; may say no where [`Number::of`] says yes.
-#[inline]
-pub(crate) fn is_short_float(literal: &[u8]) -> bool {
-    // Integers beyond those have 20 characters at least. So here is a point or an exponent.
-    let most = MAX_DIGITS + 1 + usize::from(literal.first() == Some(&b'-'));
-    literal.len() <= most
-}
-
-/// The length of the number that `text` begins with, in valid JSON: up to white space, a comma or
-/// a bracket.
-fn number_length(text: &[u8]) -> usize {
-    let (words, rest) = text.as_chunks::<8>();
-    for (word, at) in words.iter().zip((0..).step_by(8)) {
-        let ends = ends(u64::from_le_bytes(*word));
-        if ends != 0 {
-            return at + ends.trailing_zeros() as usize / 8;
-        }
-    }
-    let end = |&byte: &u8| byte <= b' ' || matches!(byte, b',' | b']' | b'}');
-    8 * words.len() + rest.iter().position(end).unwrap_or(rest.len())
-}
-
-/// The high bit of the first byte of a word that ends a number, and bits above it. 0 if none does.
-#[inline]
-fn ends(word: u64) -> u64 {
-    // Both brackets are the same but for one bit.
-    let brackets = bytes_equal(word | eight(0x20), b'}');
-    bytes_below(word, b' ' + 1) | bytes_equal(word, b',') | brackets
-}
-
-/// The length of the string literal that `text` begins with, quotes included.
-fn string_length(text: &[u8]) -> Option<usize> {
-    let mut at = 1;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
-        if text[at] == b'"' {
-            return Some(at + 1);
-        }
-        at += 2;
-    }
 }
 
 #[cfg(test)]
@@ -275,53 +170,5 @@ mod tests {
         }
         assert_eq!(literal_length(b"12,3"), Some(2));
         assert_eq!(literal_length(b"-0.5e-7]"), Some(7));
-    }
-
-    #[test]
-    fn numbers_end_at_space_commas_and_brackets() {
-        for length in 1..40 {
-            let number = &"-1234567890.1234567890e+12345678901234567"[..length];
-            assert_eq!(number_length(number.as_bytes()), length);
-            for end in [" ", "\t", "\n", "\r", ",", "]", "}"] {
-                for behind in ["", "1", "}, \"é\": 12, [", "\u{10FFFF}\u{10FFFF}\u{10FFFF}"] {
-                    let text = [number, end, behind].concat();
-                    assert_eq!(number_length(text.as_bytes()), length, "{text}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn floats_of_17_digits_are_short() {
-        for literal in ["-65.613616999999977", "1e-300", "-1.2345678901234567", "0.5"] {
-            assert!(
-                is_short_float(literal.as_bytes()) && matches!(Number::of(literal), Number::F64(_))
-            );
-        }
-        for literal in ["-65.6136169999999777", "18446744073709551616", "-9223372036854775809"] {
-            assert!(!is_short_float(literal.as_bytes()), "{literal}");
-        }
-    }
-
-    #[test]
-    fn the_cursor_finds_literals() {
-        let text = r#"{"a\"1": [1, "two\\", -2.5e-7], "b" : 3.0, "5": [[], 6e1]}"#;
-        fn next<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
-            cursor.literal().map(|literal| std::str::from_utf8(literal).unwrap())
-        }
-        let mut cursor = Cursor::new(text);
-        for _ in ["a\"1", "1", "two"] {
-            cursor.pass();
-        }
-        assert_eq!(next(&mut cursor), Some("-2.5e-7"));
-        let b = text.find('b').unwrap();
-        cursor.pass_string(&text[b..b + 1]);
-        assert_eq!(next(&mut cursor), Some("3.0"));
-        cursor.pass();
-        assert_eq!(next(&mut cursor), Some("6e1"));
-        assert_eq!(next(&mut cursor), None);
-        // Strings that are not of the text lead nowhere, but not astray either.
-        cursor.pass_string("elsewhere");
-        assert_eq!(next(&mut cursor), None);
     }
 }

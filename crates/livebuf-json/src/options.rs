@@ -9,7 +9,7 @@ use livebuf::Extended;
 use livebuf::{DocBuf, DuplicateKeys, EncodeOptions, Encoder, Limits, VecStorage};
 
 use crate::error::Error;
-use crate::read::{Failure, NumberPolicy, Policy, Progress, read_exact, read_fast};
+use crate::read::{Failure, NumberPolicy, Policy, Progress, read};
 
 /// Most bytes that a document takes before anything is written.
 const MOST_ROOM: usize = 1 << 16;
@@ -126,24 +126,10 @@ impl ReadOptions {
         Encoder::with_kept_memory(storage.unwrap_or_default(), self.encode, encode)
     }
 
-    pub(crate) fn may_read_fast(&self) -> bool {
-        self.policy.numbers == NumberPolicy::Exact && !self.policy.recognize
-    }
-
-    /// Reads one value by both ways.
+    /// Reads one value.
     pub(crate) fn read(&self, text: &[u8], progress: Progress<'_>) -> Result<DocBuf, Failure> {
-        if self.may_read_fast()
-            && let Ok(text) = simdutf8::basic::from_utf8(text)
-        {
-            let document = self.encode(text.len(), |encoder| {
-                read_fast(text, encoder, progress).then(|| encoder.finish_one().ok()).flatten()
-            });
-            if let Some(document) = document {
-                return Ok(document);
-            }
-        }
         self.encode(text.len(), |encoder| {
-            read_exact(text, self.policy, encoder, progress)?;
+            read(text, self.policy, encoder, progress)?;
             encoder.finish_one().map_err(|error| Failure::at(error, text.len()))
         })
     }
@@ -156,8 +142,7 @@ impl ReadOptions {
 /// what holds them without loss, see [`NumberPolicy`]; keys keep their order; of equal
 /// keys the last wins, at the place of the first.
 ///
-/// Linear in the text: most is read once, text that holds an error, long numbers or nesting beyond 127
-/// levels twice. Memory beside text and document is what the encoder uses. The thread keeps up to
+/// Linear in the text, which is read once. Memory beside text and document is what the encoder uses. The thread keeps up to
 /// 4 MiB of it for the next text ([`Encoder::with_kept_memory`]).
 ///
 /// # Errors

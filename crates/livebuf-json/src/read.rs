@@ -1,24 +1,16 @@
-//! JSON text in, encoder events out. Two ways through the same text:
+//! JSON text in, encoder events out: one pass over text whose UTF-8 was checked, without recursion.
 //!
-//! * **fast**: serde_json's deserializer drives the encoder. It gives integers exactly
-//!   and other numbers as the nearest f64; whether that stands for the literal is looked
-//!   up in the text, where a cursor follows. It is abandoned at any error at all.
-//! * **exact**: jiter's pull parser, with the literal of each number at hand, a stack
-//!   of its own (no recursion, so any nesting limit works) and the place of errors.
-//!
-//! Whatever the fast way refuses is read again by the exact one from the start, so
-//! that verdicts, places and odd cases come from one parser. At worst text is read
-//! twice. Neither keeps anything of the text, so memory is the encoder's.
+//! The encoder knows which key followed last time, so that key is compared in the text, before
+//! anything is looked for. Numbers are made of the digits that were read. Nothing of the text is
+//! kept, so memory is the encoder's.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
 use livebuf::{Encoder, Extended};
-use serde_core::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::error::{Error, ErrorKind};
-use crate::number::{Cursor, Number, is_short_float, literal_length};
+use crate::number::{MAX_DIGITS, Number};
+use crate::words::{digits, eight, not_plain, word_at};
 
 /// What becomes of the numbers in JSON text.
 ///
@@ -54,374 +46,462 @@ pub(crate) struct Policy {
 /// Where to tell, at the end of each container, how far the reading is.
 pub(crate) type Progress<'p> = Option<&'p AtomicU64>;
 
-/// Reads one value, which must be all of `text`, into `encoder` the fast way.
-///
-/// `false` says nothing but that the exact way must be gone, with a new encoder.
-pub(crate) fn read_fast(text: &str, encoder: &mut Encoder, progress: Progress<'_>) -> bool {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let mut events = Events { encoder, cursor: Cursor::new(text), progress };
-    ValueEvents(&mut events).deserialize(&mut deserializer).is_ok() && deserializer.end().is_ok()
-}
-
-/// Leaves the fast way. The message is never seen.
-#[cold]
-fn leave<E: de::Error>() -> E {
-    E::custom("")
-}
-
-macro_rules! event {
-    ($call:expr) => {
-        $call.map_err(|_| leave())
-    };
-}
-
-/// Where serde_json's values go.
-struct Events<'e, 't> {
-    encoder: &'e mut Encoder,
-    /// Behind what was read.
-    cursor: Cursor<'t>,
-    progress: Progress<'e>,
-}
-
-impl Events<'_, '_> {
-    #[inline]
-    fn key<E: de::Error>(&mut self, key: &str) -> Result<(), E> {
-        // Were serde_json built with `arbitrary_precision` (any crate of a program can
-        // turn it on for all), numbers would come as objects with such a key.
-        if key.starts_with("$serde_json::private::") {
-            return Err(leave());
-        }
-        event!(self.encoder.key(key))
-    }
-
-    /// A container ends.
-    #[inline]
-    fn ended(&self) {
-        if let Some(progress) = self.progress {
-            progress.store(self.cursor.offset() as u64, Ordering::Relaxed);
-        }
-    }
-
-    /// A number that is no integer in i64 or u64, which serde_json gives as the nearest
-    /// f64 (by its feature `float_roundtrip`). `None`: the fast way must be left.
-    #[inline]
-    fn number(&mut self, value: f64) -> Option<()> {
-        let literal = self.cursor.literal()?;
-        if value != 0.0 && is_short_float(literal) {
-            return self.encoder.f64(value).ok();
-        }
-        match Number::of(std::str::from_utf8(literal).ok()?) {
-            Number::F64(value) => self.encoder.f64(value).ok(),
-            Number::Text(literal) => self.encoder.number_text(literal).ok(),
-            Number::I64(_) | Number::U64(_) => None,
-        }
-    }
-}
-
-struct ValueEvents<'a, 'e, 't>(&'a mut Events<'e, 't>);
-
-impl<'de> DeserializeSeed<'de> for ValueEvents<'_, '_, '_> {
-    type Value = ();
-
-    #[inline]
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ValueEvents<'_, '_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    #[inline]
-    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
-        event!(self.0.encoder.null())
-    }
-
-    #[inline]
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<(), E> {
-        event!(self.0.encoder.bool(value))
-    }
-
-    #[inline]
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<(), E> {
-        self.0.cursor.pass();
-        event!(self.0.encoder.i64(value))
-    }
-
-    #[inline]
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<(), E> {
-        self.0.cursor.pass();
-        event!(self.0.encoder.u64(value))
-    }
-
-    #[inline]
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<(), E> {
-        self.0.number(value).ok_or_else(leave)
-    }
-
-    #[inline]
-    fn visit_borrowed_str<E: de::Error>(self, value: &'de str) -> Result<(), E> {
-        self.0.cursor.pass_string(value);
-        event!(self.0.encoder.str(value))
-    }
-
-    #[inline]
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<(), E> {
-        self.0.cursor.pass();
-        event!(self.0.encoder.str(value))
-    }
-
-    #[inline]
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        event!(self.0.encoder.begin_array())?;
-        while elements.next_element_seed(ValueEvents(self.0))?.is_some() {}
-        self.0.ended();
-        event!(self.0.encoder.end_array())
-    }
-
-    #[inline]
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        event!(self.0.encoder.begin_object())?;
-        while entries.next_key_seed(KeyEvents(self.0))?.is_some() {
-            entries.next_value_seed(ValueEvents(self.0))?;
-        }
-        self.0.ended();
-        event!(self.0.encoder.end_object())
-    }
-}
-
-struct KeyEvents<'a, 'e, 't>(&'a mut Events<'e, 't>);
-
-impl<'de> DeserializeSeed<'de> for KeyEvents<'_, '_, '_> {
-    type Value = ();
-
-    #[inline]
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for KeyEvents<'_, '_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    #[inline]
-    fn visit_borrowed_str<E: de::Error>(self, key: &'de str) -> Result<(), E> {
-        self.0.cursor.pass_string(key);
-        self.0.key(key)
-    }
-
-    #[inline]
-    fn visit_str<E: de::Error>(self, key: &str) -> Result<(), E> {
-        self.0.cursor.pass();
-        self.0.key(key)
-    }
-}
-
-/// Reads one value, which must be all of `text`, into `encoder` the exact way.
+/// Reads one value, which must be all of `text`, into `encoder`.
 ///
 /// # Errors
 /// Everything that can be wrong with the text or too much for the encoder, with its
 /// offset in `text`.
-pub(crate) fn read_exact(
+pub(crate) fn read(
     text: &[u8],
     policy: Policy,
     encoder: &mut Encoder,
     progress: Progress<'_>,
 ) -> Result<(), Failure> {
-    let mut pull = Pull { text, jiter: Jiter::new(text), base: 0 };
-    pull.read(policy, encoder, progress).map_err(|cause| {
-        let offset = match &cause {
-            // In strings with escapes jiter counts decoded bytes.
-            Cause::Text(error) if error.is_utf8() => match std::str::from_utf8(text) {
-                Err(error) => error.valid_up_to(),
-                Ok(_) => pull.base + error.offset,
-            },
-            Cause::Text(error) => pull.base + error.offset,
-            Cause::Core(_) => pull.offset(),
-        };
-        Failure { offset, cause }
-    })
-}
-
-/// jiter, and how far in `text` it began.
-///
-/// jiter reads no integer of more than 4,300 digits. As it keeps nothing but its place,
-/// a new one takes over behind such an integer.
-struct Pull<'t> {
-    text: &'t [u8],
-    jiter: Jiter<'t>,
-    base: usize,
-}
-
-impl<'t> Pull<'t> {
-    fn offset(&self) -> usize {
-        self.base + self.jiter.current_index()
+    match simdutf8::basic::from_utf8(text) {
+        Ok(text) => read_str(text, policy, encoder, progress),
+        Err(_) => Err(not_utf8(text, policy, encoder)),
     }
+}
 
-    fn read(
+/// The same of text that is known to be UTF-8.
+pub(crate) fn read_str(
+    text: &str,
+    policy: Policy,
+    encoder: &mut Encoder,
+    progress: Progress<'_>,
+) -> Result<(), Failure> {
+    let mut reader = Reader { text, at: 0, decoded: String::new() };
+    let read = reader.value(policy, encoder, progress);
+    read.map_err(|cause| Failure { offset: reader.at, cause })
+}
+
+/// The first problem of text that is no UTF-8: what is wrong before, or the first byte that is none.
+#[cold]
+fn not_utf8(text: &[u8], policy: Policy, encoder: &mut Encoder) -> Failure {
+    let valid = text.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let problem = match read_str(valid, policy, encoder, None) {
+        Err(Failure { cause: Cause::End(Problem::EndInString, _), .. }) => Problem::Utf8,
+        // Outside of strings it is no more than another wrong character.
+        Err(Failure { cause: Cause::End(_, problem), .. }) => problem,
+        Err(failure) => return failure,
+        Ok(()) => Problem::Behind,
+    };
+    Failure { offset: valid.len(), cause: Cause::Text(problem) }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    /// Everything before was read. After an error, where that is.
+    at: usize,
+    /// Text of a string that has escapes.
+    decoded: String,
+}
+
+/// An open container.
+#[derive(Clone, Copy)]
+enum Open {
+    Array,
+    Object,
+}
+
+impl<'t> Reader<'t> {
+    fn value(
         &mut self,
         policy: Policy,
         encoder: &mut Encoder,
         progress: Progress<'_>,
     ) -> Result<(), Cause> {
-        /// An open container.
-        #[derive(Clone, Copy)]
-        enum Open {
-            Array,
-            Object,
-        }
         // One byte per level; the encoder refuses levels beyond its limit.
         let mut open: Vec<Open> = Vec::new();
-        let mut peek = self.jiter.peek()?;
+        let mut next = self.next();
         'value: loop {
-            match peek {
-                Peek::String => {
-                    let text = self.jiter.known_str()?;
+            match next {
+                b'"' => {
+                    self.at += 1;
+                    let text = self.string()?;
                     match policy.recognize.then(|| Extended::recognize(text)).flatten() {
                         Some(value) => encoder.extended(value)?,
                         None => encoder.str(text)?,
                     }
                 }
-                Peek::Null => {
-                    self.jiter.known_null()?;
+                b'-' | b'0'..=b'9' => self.number(policy, encoder)?,
+                b'{' => {
+                    encoder.begin_object()?;
+                    self.at += 1;
+                    match self.next() {
+                        b'}' => {
+                            self.at += 1;
+                            encoder.end_object()?;
+                        }
+                        b'"' => {
+                            next = self.key(encoder)?;
+                            open.push(Open::Object);
+                            continue 'value;
+                        }
+                        _ => return Err(self.wrong(Problem::Key, Problem::EndInObject)),
+                    }
+                }
+                b'[' => {
+                    encoder.begin_array()?;
+                    self.at += 1;
+                    next = self.next();
+                    if next != b']' {
+                        if self.is_at_end() {
+                            return Err(self.wrong(Problem::Value, Problem::EndInArray));
+                        }
+                        open.push(Open::Array);
+                        continue 'value;
+                    }
+                    self.at += 1;
+                    encoder.end_array()?;
+                }
+                b't' => {
+                    self.word("true")?;
+                    encoder.bool(true)?;
+                }
+                b'f' => {
+                    self.word("false")?;
+                    encoder.bool(false)?;
+                }
+                b'n' => {
+                    self.word("null")?;
                     encoder.null()?;
                 }
-                Peek::True | Peek::False => encoder.bool(self.jiter.known_bool(peek)?)?,
-                Peek::Array => {
-                    encoder.begin_array()?;
-                    match self.jiter.known_array()? {
-                        Some(first) => {
-                            open.push(Open::Array);
-                            peek = first;
-                            continue 'value;
-                        }
-                        None => encoder.end_array()?,
-                    }
-                }
-                Peek::Object => {
-                    encoder.begin_object()?;
-                    match self.jiter.known_object()? {
-                        Some(key) => {
-                            encoder.key(key)?;
-                            open.push(Open::Object);
-                            peek = self.jiter.peek()?;
-                            continue 'value;
-                        }
-                        None => encoder.end_object()?,
-                    }
-                }
-                _ => {
-                    let literal = self.literal(peek)?;
-                    match policy.numbers {
-                        NumberPolicy::AllText => encoder.number_text(literal)?,
-                        NumberPolicy::Exact => match Number::of(literal) {
-                            Number::I64(value) => encoder.i64(value)?,
-                            Number::U64(value) => encoder.u64(value)?,
-                            Number::F64(value) => encoder.f64(value)?,
-                            Number::Text(literal) => encoder.number_text(literal)?,
-                        },
-                    }
-                }
+                _ => return Err(self.wrong(Problem::Value, Problem::EndOfValue)),
             }
             // Behind a value: the next element or key, or containers that end.
             loop {
-                match open.last() {
-                    None => return Ok(self.jiter.finish()?),
-                    Some(Open::Array) => match self.jiter.array_step()? {
-                        Some(next) => {
-                            peek = next;
-                            continue 'value;
+                let behind = self.next();
+                match (open.last(), behind) {
+                    (Some(Open::Object), b',') => {
+                        self.at += 1;
+                        next = match self.next() {
+                            b'"' => self.key(encoder)?,
+                            b'}' => return Err(Cause::Text(Problem::Comma)),
+                            _ => return Err(self.wrong(Problem::Key, Problem::EndInObject)),
+                        };
+                        continue 'value;
+                    }
+                    (Some(Open::Array), b',') => {
+                        self.at += 1;
+                        next = self.next();
+                        if next == b']' {
+                            return Err(Cause::Text(Problem::Comma));
                         }
-                        None => encoder.end_array()?,
-                    },
-                    Some(Open::Object) => match self.jiter.next_key()? {
-                        Some(key) => {
-                            encoder.key(key)?;
-                            peek = self.jiter.peek()?;
-                            continue 'value;
-                        }
-                        None => encoder.end_object()?,
-                    },
+                        continue 'value;
+                    }
+                    (Some(Open::Object), b'}') => encoder.end_object()?,
+                    (Some(Open::Array), b']') => encoder.end_array()?,
+                    (Some(Open::Object), _) => {
+                        return Err(self.wrong(Problem::ObjectComma, Problem::EndInObject));
+                    }
+                    (Some(Open::Array), _) => {
+                        return Err(self.wrong(Problem::ArrayComma, Problem::EndInArray));
+                    }
+                    (None, _) if self.is_at_end() => return Ok(()),
+                    (None, _) => return Err(Cause::Text(Problem::Behind)),
                 }
+                self.at += 1;
                 open.pop();
                 if let Some(progress) = progress {
-                    progress.store(self.offset() as u64, Ordering::Relaxed);
+                    progress.store(self.at as u64, Ordering::Relaxed);
                 }
             }
         }
     }
 
-    /// The literal of the number that starts here, and past it.
-    fn literal(&mut self, peek: Peek) -> Result<&'t str, Cause> {
-        let start = self.offset();
-        let end = match self.jiter.known_number_bytes(peek) {
-            Ok(literal) => start + literal.len(),
-            Err(error) => match literal_length(&self.text[start..]) {
-                Some(length) if is_too_long(&error) => {
-                    self.base = start + length;
-                    self.jiter = Jiter::new(&self.text[self.base..]);
-                    self.base
+    /// What is wrong here, or that the text ends.
+    #[cold]
+    fn wrong(&self, problem: Problem, end: Problem) -> Cause {
+        if self.is_at_end() { Cause::End(end, problem) } else { Cause::Text(problem) }
+    }
+
+    #[inline]
+    fn is_at_end(&self) -> bool {
+        self.at >= self.text.len()
+    }
+
+    /// The byte here; 0 at the end, which is nowhere allowed.
+    #[inline]
+    fn byte(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    /// The next byte that is no white space, which is skipped.
+    #[inline]
+    fn next(&mut self) -> u8 {
+        let byte = self.byte();
+        if byte > b' ' { byte } else { self.skip_space() }
+    }
+
+    fn skip_space(&mut self) -> u8 {
+        loop {
+            match self.byte() {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                byte => return byte,
+            }
+            // Indentation.
+            while let Some(word) = word_at(self.text.as_bytes(), self.at) {
+                let others = word ^ eight(b' ');
+                self.at += others.trailing_zeros() as usize / 8;
+                if others != 0 {
+                    break;
                 }
-                _ => return Err(error.into()),
-            },
+            }
+        }
+    }
+
+    #[inline]
+    fn word(&mut self, word: &str) -> Result<(), Cause> {
+        let rest = &self.text.as_bytes()[self.at..];
+        if rest.starts_with(word.as_bytes()) {
+            self.at += word.len();
+            return Ok(());
+        }
+        self.at += rest.iter().zip(word.bytes()).take_while(|&(&one, two)| one == two).count();
+        Err(self.wrong(Problem::Word, Problem::EndOfValue))
+    }
+
+    /// The key whose quote is here, and its colon. Returns the byte that begins its value.
+    #[inline]
+    fn key(&mut self, encoder: &mut Encoder) -> Result<u8, Cause> {
+        self.at += 1;
+        match encoder.key_in_json(&self.text.as_bytes()[self.at..]) {
+            Some(length) => self.at += length + 1,
+            None => encoder.key(self.string()?)?,
+        }
+        if self.next() != b':' {
+            return Err(self.wrong(Problem::Colon, Problem::EndInObject));
+        }
+        self.at += 1;
+        Ok(self.next())
+    }
+
+    /// The string whose first character is here, and past its quote.
+    #[inline]
+    fn string(&mut self) -> Result<&str, Cause> {
+        let (start, end) = (self.at, self.plain_end());
+        self.at = end;
+        if self.byte() == b'"' {
+            self.at += 1;
+            return Ok(&self.text[start..end]);
+        }
+        self.decoded.clear();
+        self.escaped(start)?;
+        Ok(&self.decoded)
+    }
+
+    /// Where the characters end that stand for themselves: at a quote, a backslash, a control
+    /// character, or the text's end.
+    #[inline]
+    fn plain_end(&self) -> usize {
+        let (bytes, mut at) = (self.text.as_bytes(), self.at);
+        while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            let others = not_plain(block);
+            if others != 0 {
+                return at + others.trailing_zeros() as usize;
+            }
+            at += block.len();
+        }
+        let other = |&byte: &u8| byte < b' ' || byte == b'"' || byte == b'\\';
+        at + bytes[at..].iter().position(other).unwrap_or(bytes.len() - at)
+    }
+
+    /// Decodes the rest of a string; characters from `plain` on are plain until here.
+    #[inline(never)]
+    fn escaped(&mut self, mut plain: usize) -> Result<(), Cause> {
+        loop {
+            self.decoded.push_str(&self.text[plain..self.at]);
+            match self.byte() {
+                b'"' => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                b'\\' => {
+                    self.at += 1;
+                    let decoded = self.escape()?;
+                    self.decoded.push(decoded);
+                }
+                _ => return Err(self.wrong(Problem::Control, Problem::EndInString)),
+            }
+            plain = self.at;
+            self.at = self.plain_end();
+        }
+    }
+
+    /// The character of the escape whose backslash is before.
+    fn escape(&mut self) -> Result<char, Cause> {
+        let decoded = match self.byte() {
+            byte @ (b'"' | b'\\' | b'/') => byte.into(),
+            b'b' => '\u{8}',
+            b'f' => '\u{C}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                self.at += 1;
+                return self.unicode();
+            }
+            _ => return Err(self.wrong(Problem::Escape, Problem::EndInString)),
         };
-        std::str::from_utf8(&self.text[start..end]).map_err(|_| {
-            Cause::Text(TextError { error: JsonErrorType::InvalidNumber, offset: start })
+        self.at += 1;
+        Ok(decoded)
+    }
+
+    /// The character of four hexadecimal digits, or of two surrogates, of which the second is an
+    /// escape of its own.
+    fn unicode(&mut self) -> Result<char, Cause> {
+        let first = self.unit()?;
+        if let Some(decoded) = char::from_u32(first) {
+            return Ok(decoded);
+        }
+        let half = self.at;
+        if first < 0xDC00 && self.text.as_bytes()[half..].starts_with(b"\\u") {
+            self.at += 2;
+            let second = self.unit()?;
+            if let 0xDC00..0xE000 = second {
+                let both = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+                return char::from_u32(both).ok_or(Cause::Text(Problem::Surrogate));
+            }
+            self.at = half;
+        } else if first >= 0xDC00 {
+            self.at -= 1;
+        }
+        Err(self.wrong(Problem::Surrogate, Problem::EndInString))
+    }
+
+    fn unit(&mut self) -> Result<u32, Cause> {
+        let mut unit = 0;
+        for _ in 0..4 {
+            let Some(digit) = char::from(self.byte()).to_digit(16) else {
+                return Err(self.wrong(Problem::Escape, Problem::EndInString));
+            };
+            unit = unit << 4 | digit;
+            self.at += 1;
+        }
+        Ok(unit)
+    }
+
+    #[inline]
+    fn number(&mut self, policy: Policy, encoder: &mut Encoder) -> Result<(), Cause> {
+        /// Powers of ten that an f64 holds exactly.
+        const POWERS: [f64; 23] = [
+            1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+            1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+        ];
+        let (bytes, start) = (self.text.as_bytes(), self.at);
+        let is_negative = bytes[start] == b'-';
+        let first = start + usize::from(is_negative);
+        let (mut value, end) = digits(bytes, first, 0);
+        let mut count = end - first;
+        self.at = end;
+        if count == 0 || (count > 1 && bytes[first] == b'0') {
+            self.at = end.min(first + 1);
+            return Err(self.wrong(Problem::Number, Problem::EndOfValue));
+        }
+        let next = self.byte();
+        if next != b'.' && next | 0x20 != b'e' {
+            // So many digits fit an i64. -0 is a float.
+            if count <= 18 && policy.numbers == NumberPolicy::Exact && !(is_negative && value == 0)
+            {
+                let value = value as i64;
+                return Ok(encoder.i64(if is_negative { -value } else { value })?);
+            }
+            return self.literal(start, policy, encoder);
+        }
+        if next == b'.' {
+            let end;
+            (value, end) = digits(bytes, self.at + 1, value);
+            let places = end - (self.at + 1);
+            count += places;
+            self.at = end;
+            if places == 0 {
+                return Err(self.wrong(Problem::Number, Problem::EndOfValue));
+            }
+            if self.byte() | 0x20 != b'e' {
+                if count <= MAX_DIGITS && policy.numbers == NumberPolicy::Exact {
+                    // Clinger: where both are exact, so is the rounding of their quotient.
+                    let value = match POWERS.get(places) {
+                        Some(power) if value < 1 << 53 => {
+                            let value = value as f64 / power;
+                            if is_negative { -value } else { value }
+                        }
+                        _ => fast_float2::parse(&bytes[start..end]).unwrap_or(0.0),
+                    };
+                    return Ok(encoder.f64(value)?);
+                }
+                return self.literal(start, policy, encoder);
+            }
+        }
+        self.at += 1;
+        if let b'+' | b'-' = self.byte() {
+            self.at += 1;
+        }
+        let (_, end) = digits(bytes, self.at, 0);
+        if end == self.at {
+            return Err(self.wrong(Problem::Number, Problem::EndOfValue));
+        }
+        self.at = end;
+        self.literal(start, policy, encoder)
+    }
+
+    /// The number whose literal begins at `start` and ends here.
+    #[inline(never)]
+    fn literal(&self, start: usize, policy: Policy, encoder: &mut Encoder) -> Result<(), Cause> {
+        let literal = &self.text[start..self.at];
+        Ok(match policy.numbers {
+            NumberPolicy::AllText => encoder.number_text(literal)?,
+            NumberPolicy::Exact => match Number::of(literal) {
+                Number::I64(value) => encoder.i64(value)?,
+                Number::U64(value) => encoder.u64(value)?,
+                Number::F64(value) => encoder.f64(value)?,
+                Number::Text(literal) => encoder.number_text(literal)?,
+            },
         })
     }
 }
 
-fn is_too_long(error: &JiterError) -> bool {
-    error.error_type == JiterErrorType::JsonError(JsonErrorType::NumberOutOfRange)
-}
-
-/// What stopped the exact way, and where in its text.
+/// What stopped the reading, and where in its text.
 pub(crate) struct Failure {
     offset: usize,
     cause: Cause,
 }
 
 enum Cause {
-    Text(TextError),
+    Text(Problem),
+    /// The text ends. Then, what is wrong if it goes on with what is no UTF-8.
+    End(Problem, Problem),
     Core(livebuf::Error),
 }
 
-struct TextError {
-    error: JsonErrorType,
-    offset: usize,
-}
-
-impl TextError {
-    fn is_utf8(&self) -> bool {
-        self.error == JsonErrorType::InvalidUnicodeCodePoint
-    }
+/// What can be wrong with text.
+#[derive(Clone, Copy)]
+enum Problem {
+    EndInArray,
+    EndInObject,
+    EndInString,
+    EndOfValue,
+    Colon,
+    ArrayComma,
+    ObjectComma,
+    /// A comma before a bracket that closes.
+    Comma,
+    Word,
+    Value,
+    Escape,
+    Number,
+    Utf8,
+    Control,
+    Key,
+    Surrogate,
+    /// More text behind the value.
+    Behind,
 }
 
 impl From<livebuf::Error> for Cause {
     #[cold]
     fn from(error: livebuf::Error) -> Self {
         Cause::Core(error)
-    }
-}
-
-impl From<JiterError> for Cause {
-    #[cold]
-    fn from(error: JiterError) -> Self {
-        let offset = error.index;
-        let error = match error.error_type {
-            JiterErrorType::JsonError(error) => error,
-            // Types are always asked for after a peek, so this cannot come.
-            JiterErrorType::WrongType { .. } => JsonErrorType::ExpectedSomeValue,
-        };
-        Cause::Text(TextError { error, offset })
     }
 }
 
@@ -437,156 +517,58 @@ impl Failure {
         let offset = base + self.offset;
         let (kind, message) = match self.cause {
             Cause::Core(error) => return Error::encoding(error, text, offset),
-            Cause::Text(TextError { error, .. }) => explain(&error, text, offset),
+            Cause::Text(problem) | Cause::End(problem, _) => problem.explain(text, offset),
         };
         Error::at(kind, message, text, offset)
     }
 }
 
-/// The kind of a syntax error, and a message that says what to do.
-fn explain(error: &JsonErrorType, text: &[u8], offset: usize) -> (ErrorKind, &'static str) {
-    use ErrorKind::{InvalidUtf8, Syntax, UnexpectedEnd};
-    use JsonErrorType as E;
-    match error {
-        E::EofWhileParsingList => (UnexpectedEnd, "the text ends inside an array, `]` is missing"),
-        E::EofWhileParsingObject => {
-            (UnexpectedEnd, "the text ends inside an object, `}` is missing")
-        }
-        E::EofWhileParsingString => {
-            (UnexpectedEnd, "the text ends inside a string, `\"` is missing")
-        }
-        E::EofWhileParsingValue if text.iter().all(u8::is_ascii_whitespace) => {
-            (UnexpectedEnd, "there is no text; JSON is at least one value, such as `null`")
-        }
-        E::EofWhileParsingValue => (UnexpectedEnd, "the text ends where a value should be"),
-        E::ExpectedColon => (Syntax, "expected `:` after a key"),
-        E::ExpectedListCommaOrEnd => (Syntax, "expected `,` or `]` after an element"),
-        E::ExpectedObjectCommaOrEnd => (Syntax, "expected `,` or `}` after a value"),
-        E::ExpectedSomeIdent => (Syntax, "expected `true`, `false` or `null`"),
-        E::ExpectedSomeValue if offset == 0 && text.starts_with(b"\xEF\xBB\xBF") => {
-            (Syntax, "a byte order mark is not JSON; remove the first three bytes")
-        }
-        E::ExpectedSomeValue => (
-            Syntax,
-            "expected a value: `{`, `[`, a string in `\"`, a number, `true`, `false` or `null`",
-        ),
-        E::InvalidEscape => (Syntax, "no such escape in strings; write `\\\\` for a backslash"),
-        E::InvalidNumber => {
-            (Syntax, "not a JSON number (digits first, no leading zero, digits after `.` and `e`)")
-        }
-        E::InvalidUnicodeCodePoint => (InvalidUtf8, "the text is not UTF-8; convert it first"),
-        E::ControlCharacterWhileParsingString => (
-            Syntax,
-            "a control character in a string; write it as an escape such as `\\n` or `\\u0000`",
-        ),
-        E::KeyMustBeAString => (Syntax, "expected a key, a string in `\"`"),
-        E::LoneLeadingSurrogateInHexEscape | E::UnexpectedEndOfHexEscape => (
-            InvalidUtf8,
-            "half of a surrogate pair: `\\uD800` to `\\uDBFF` need one of `\\uDC00` to `\\uDFFF` behind",
-        ),
-        E::TrailingComma => (Syntax, "a comma before the closing bracket; remove it"),
-        E::TrailingCharacters => {
-            (Syntax, "text behind the value; many values need to be read as lines")
-        }
-        // What the pull parser does not report.
-        E::FloatExpectingInt
-        | E::DuplicateKey(_)
-        | E::InternalError(_)
-        | E::NumberOutOfRange
-        | E::RecursionLimitExceeded => (Syntax, "not JSON"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fast(text: &str) -> Option<Vec<u8>> {
-        let mut encoder = Encoder::new();
-        read_fast(text, &mut encoder, None).then(|| encoder.finish().unwrap().as_bytes().to_vec())
-    }
-
-    fn exact(text: &str) -> Option<Vec<u8>> {
-        let mut encoder = Encoder::new();
-        read_exact(text.as_bytes(), Policy::default(), &mut encoder, None).ok()?;
-        Some(encoder.finish().unwrap().as_bytes().to_vec())
-    }
-
-    /// Where the fast way is taken it must give what the exact way gives, bit for bit.
-    #[test]
-    fn both_ways_agree_on_numbers() {
-        let numbers = [
-            "0",
-            "-0",
-            "-0.0",
-            "1.5",
-            "-1e300",
-            "5e-324",
-            "2.5e-320",
-            "9223372036854775807",
-            "9223372036854775808",
-            "-9223372036854775808",
-            "18446744073709551615",
-            "18446744073709551616",
-            "-9223372036854775809",
-            "1e400",
-            "1e-400",
-            "-1e-400",
-            "1E-0400",
-            "0.1234567890123456",
-            "1234567890.12345678",
-            "1.00000000000000000",
-            "0e-999",
-            "0e999",
-        ];
-        for first in numbers {
-            for second in numbers {
-                let text = format!("[{first}, {second}]");
-                if let Some(fast) = fast(&text) {
-                    assert_eq!(Some(fast), exact(&text), "{text}");
-                }
+impl Problem {
+    /// The kind of a syntax error, and a message that says what to do.
+    fn explain(self, text: &[u8], offset: usize) -> (ErrorKind, &'static str) {
+        use ErrorKind::{InvalidUtf8, Syntax, UnexpectedEnd};
+        match self {
+            Problem::EndInArray => (UnexpectedEnd, "the text ends inside an array, `]` is missing"),
+            Problem::EndInObject => {
+                (UnexpectedEnd, "the text ends inside an object, `}` is missing")
+            }
+            Problem::EndInString => {
+                (UnexpectedEnd, "the text ends inside a string, `\"` is missing")
+            }
+            Problem::EndOfValue if text.iter().all(u8::is_ascii_whitespace) => {
+                (UnexpectedEnd, "there is no text; JSON is at least one value, such as `null`")
+            }
+            Problem::EndOfValue => (UnexpectedEnd, "the text ends where a value should be"),
+            Problem::Colon => (Syntax, "expected `:` after a key"),
+            Problem::ArrayComma => (Syntax, "expected `,` or `]` after an element"),
+            Problem::ObjectComma => (Syntax, "expected `,` or `}` after a value"),
+            Problem::Comma => (Syntax, "a comma before the closing bracket; remove it"),
+            Problem::Word => (Syntax, "expected `true`, `false` or `null`"),
+            Problem::Value if offset == 0 && text.starts_with(b"\xEF\xBB\xBF") => {
+                (Syntax, "a byte order mark is not JSON; remove the first three bytes")
+            }
+            Problem::Value => (
+                Syntax,
+                "expected a value: `{`, `[`, a string in `\"`, a number, `true`, `false` or `null`",
+            ),
+            Problem::Escape => (Syntax, "no such escape in strings; write `\\\\` for a backslash"),
+            Problem::Number => (
+                Syntax,
+                "not a JSON number (digits first, no leading zero, digits after `.` and `e`)",
+            ),
+            Problem::Utf8 => (InvalidUtf8, "the text is not UTF-8; convert it first"),
+            Problem::Control => (
+                Syntax,
+                "a control character in a string; write it as an escape such as `\\n` or `\\u0000`",
+            ),
+            Problem::Key => (Syntax, "expected a key, a string in `\"`"),
+            Problem::Surrogate => (
+                InvalidUtf8,
+                "half of a surrogate pair: `\\uD800` to `\\uDBFF` need one of `\\uDC00` to `\\uDFFF` behind",
+            ),
+            Problem::Behind => {
+                (Syntax, "text behind the value; many values need to be read as lines")
             }
         }
-    }
-
-    #[test]
-    fn ordinary_text_goes_the_fast_way() {
-        // With `arbitrary_precision`, numbers never do.
-        if serde_json::from_str::<serde_json::Value>("1e400").is_ok() {
-            return;
-        }
-        for text in [
-            "{\"a\":[1,-2.5,true,null,\"\\u00e9\"]}",
-            "0.0",
-            "[0.0,-0.0,1e-7]",
-            "\"505874924095815681\"",
-        ] {
-            assert!(fast(text).is_some(), "{text}");
-            assert_eq!(fast(text), exact(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_must_go_the_exact_way_does() {
-        for text in ["[1e400]", "{\"$serde_json::private::Number\":\"1\"}"] {
-            assert!(fast(text).is_none(), "{text}");
-            assert!(exact(text).is_some(), "{text}");
-        }
-        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        assert!(fast(&deep).is_none());
-        assert!(exact(&deep).is_some());
-    }
-
-    #[test]
-    fn integers_longer_than_jiter_reads() {
-        let long = "7".repeat(10_000);
-        for text in [long.clone(), format!("[-{long}, {long}e5, \"a\", [{long}.5]]")] {
-            assert!(exact(&text).is_some());
-        }
-        let text = format!("[{long}, x]");
-        let failure = read_exact(text.as_bytes(), Policy::default(), &mut Encoder::new(), None)
-            .err()
-            .unwrap();
-        assert_eq!(failure.offset, text.len() - 2);
     }
 }

@@ -17,3 +17,99 @@ pub(crate) fn bytes_below(word: u64, limit: u8) -> u64 {
 pub(crate) fn bytes_equal(word: u64, byte: u8) -> u64 {
     bytes_below(word ^ eight(byte), 1)
 }
+
+/// A bit for each byte that does not stand for itself in a JSON string: quotes, backslashes and
+/// control characters. Bits above the first one say nothing.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[allow(unsafe_code)]
+pub(crate) fn not_plain(block: &[u8; 16]) -> u32 {
+    use std::arch::x86_64::*;
+    // SAFETY: every x86-64 processor has SSE2, and the load is of the 16 bytes of `block`.
+    unsafe {
+        let bytes = _mm_loadu_si128(block.as_ptr().cast());
+        let is = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
+        let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
+        _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(is(b'"'), is(b'\\')), control)) as u32
+    }
+}
+
+/// The same elsewhere.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub(crate) fn not_plain(block: &[u8; 16]) -> u32 {
+    let (words, _) = block.as_chunks::<8>();
+    let [low, high] = [0, 1].map(|at| {
+        let word = u64::from_le_bytes(words[at]);
+        bytes_equal(word, b'"') | bytes_equal(word, b'\\') | bytes_below(word, b' ')
+    });
+    match low {
+        0 if high == 0 => 0,
+        0 => 1 << (8 + high.trailing_zeros() / 8),
+        low => 1 << (low.trailing_zeros() / 8),
+    }
+}
+
+/// The eight bytes from `at` on, if there are as many.
+#[inline]
+pub(crate) fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|word| u64::from_le_bytes(*word))
+}
+
+/// Goes on with a number by the decimal digits from `at` on: its value, modulo 2^64, and where they
+/// end.
+#[inline]
+pub(crate) fn digits(bytes: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
+    while let Some(eight) = word_at(bytes, at).and_then(eight_digits) {
+        value = value.wrapping_mul(100_000_000).wrapping_add(eight);
+        at += 8;
+    }
+    while let Some(digit @ b'0'..=b'9') = bytes.get(at) {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        at += 1;
+    }
+    (value, at)
+}
+
+/// The value of eight decimal digits. From Lemire, "Quickly parsing eight digits" (2022).
+#[inline]
+fn eight_digits(word: u64) -> Option<u64> {
+    let values = word ^ eight(b'0');
+    if (values.wrapping_add(eight(6)) | values) & eight(0xF0) != 0 {
+        return None;
+    }
+    let pairs = values.wrapping_mul(10).wrapping_add(values >> 8);
+    let (low, high) = (pairs & 0xFF_0000_00FF, pairs >> 16 & 0xFF_0000_00FF);
+    let sum = low
+        .wrapping_mul(100 + (1_000_000 << 32))
+        .wrapping_add(high.wrapping_mul(1 + (10_000 << 32)));
+    Some(sum >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_have_their_value() {
+        for (text, end) in [
+            ("0", 1),
+            ("12345678", 8),
+            ("98765432109876543,", 17),
+            ("1234567x", 7),
+            ("x", 0),
+            ("", 0),
+        ] {
+            let value = text[..end].parse().unwrap_or(0);
+            assert_eq!(digits(text.as_bytes(), 0, 0), (value, end), "{text}");
+        }
+        for byte in 0..=255 {
+            for at in 0..8 {
+                let mut bytes = *b"12345678";
+                bytes[at] = byte;
+                let is = byte.is_ascii_digit();
+                assert_eq!(eight_digits(u64::from_le_bytes(bytes)).is_some(), is, "{byte}");
+            }
+        }
+    }
+}

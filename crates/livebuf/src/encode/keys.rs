@@ -66,6 +66,8 @@ pub(super) struct KeyList {
     #[cfg(feature = "serde")]
     pub(super) address: usize,
     pub(super) length: u8,
+    /// Whether JSON text has the key as it is, without escapes.
+    pub(super) is_plain: bool,
     pub(super) depth: u8,
     /// Count of children, as far as it matters.
     pub(super) children: u8,
@@ -135,6 +137,18 @@ impl Keys {
         list != 0
             && expected.length as usize == text.len()
             && self.text.get(start..start + text.len()).is_some_and(|key| equal(key, text))
+    }
+
+    /// Whether JSON text begins with the last key of a key list and a quote. Returns the key's
+    /// length.
+    #[inline]
+    pub(super) fn begins(&self, json: &[u8], list: u32) -> Option<usize> {
+        let expected = &self.lists[list as usize];
+        let (start, length) = (expected.start as usize, expected.length as usize);
+        let is_it = expected.is_plain
+            && json.get(length) == Some(&b'"')
+            && self.text.get(start..start + length).is_some_and(|key| equal(key, &json[..length]));
+        is_it.then_some(length)
     }
 
     /// Goes on from `node` by the key of this text. The same key is expected there from now on.
@@ -244,7 +258,11 @@ impl Keys {
         let KeyText { start, length, .. } = self.keys[key as usize];
         let parent = &mut self.lists[node as usize];
         let depth = parent.depth.saturating_add(1);
-        let mut list = KeyList { parent: node, key, start, length, depth, ..KeyList::default() };
+        let text = self.text.get(start as usize..).and_then(|text| text.get(..length.into()));
+        let is_escaped = |&byte: &u8| byte < b' ' || byte == b'"' || byte == b'\\';
+        let is_plain = text.is_some_and(|text| !text.iter().any(is_escaped));
+        let mut list =
+            KeyList { parent: node, key, start, length, is_plain, depth, ..KeyList::default() };
         if parent.children < FEW_CHILDREN {
             parent.children += 1;
             list.sibling = core::mem::replace(&mut parent.last, child);

@@ -612,6 +612,35 @@ impl<S: Storage> Encoder<S> {
         self.take_key_if(|encoder, list| is_same(encoder.first_list + list))
     }
 
+    /// Gives the expected key, if JSON text begins with it and a quotation mark, so that it need not be
+    /// looked for. Returns the key's length. `None` where another key comes, or may come:
+    /// keys that JSON writes with escapes are not known here. The encoder is unchanged then.
+    ///
+    /// ```
+    /// # let mut encoder = livebuf::Encoder::new();
+    /// encoder.begin_array()?;
+    /// for _ in 0..2 {
+    ///     encoder.begin_object()?;
+    ///     if encoder.key_in_json(br#"lap": 55}"#).is_none() {
+    ///         encoder.key("lap")?;
+    ///     }
+    ///     encoder.i64(55)?;
+    ///     encoder.end_object()?;
+    /// }
+    /// encoder.end_array()?;
+    /// assert_eq!(encoder.finish()?.doc().pointer("/1/lap")?.unwrap(), 55);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[inline]
+    pub fn key_in_json(&mut self, text: &[u8]) -> Option<usize> {
+        let mut length = None;
+        self.take_key_if(|encoder, list| {
+            length = encoder.keys.begins(text, list);
+            length.is_some()
+        });
+        length
+    }
+
     /// A key that does not follow the way most lately taken.
     #[inline(never)]
     fn other_key(&mut self, text: &[u8]) -> Result<()> {
