@@ -449,7 +449,7 @@ impl<'t> Reader<'t> {
     #[inline(never)]
     fn literal(&self, start: usize, policy: Policy, encoder: &mut Encoder) -> Result<(), Cause> {
         let literal = &self.text[start..self.at];
-        Ok(match policy.numbers {
+        match policy.numbers {
             NumberPolicy::AllText => encoder.number_text(literal)?,
             NumberPolicy::Exact => match Number::of(literal) {
                 Number::I64(value) => encoder.i64(value)?,
@@ -457,7 +457,8 @@ impl<'t> Reader<'t> {
                 Number::F64(value) => encoder.f64(value)?,
                 Number::Text(literal) => encoder.number_text(literal)?,
             },
-        })
+        }
+        Ok(())
     }
 }
 
