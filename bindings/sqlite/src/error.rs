@@ -36,6 +36,8 @@ pub(crate) enum Fault {
     Row(i64, Box<Fault>),
     /// An SQLite that is too old: its version, as a number; 0 for what is none.
     Version(c_int),
+    /// `sqlite3_interrupt` was called.
+    Interrupted,
     /// A function that this SQLite was built without.
     Omitted(&'static str),
     /// Another SQLite in the process has loaded the extension.
@@ -63,6 +65,7 @@ impl Fault {
         match self {
             Fault::Sqlite(rusqlite::Error::SqliteFailure(error, _)) => error.extended_code & 0xFF,
             Fault::Row(_, fault) => fault.code(),
+            Fault::Interrupted => ffi::SQLITE_INTERRUPT,
             _ => ffi::SQLITE_ERROR,
         }
     }
@@ -106,6 +109,7 @@ impl fmt::Display for Fault {
                 let (oldest, found) = (name(OLDEST), name(*found));
                 write!(f, "LiveBuf needs SQLite {oldest} or newer, and this is {found}")
             }
+            Fault::Interrupted => f.write_str("interrupted"),
             Fault::Omitted(name) => {
                 write!(f, "LiveBuf needs {name}, which this SQLite was built without")
             }

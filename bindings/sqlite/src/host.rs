@@ -2,6 +2,7 @@
 
 use crate::error::{Fault, OLDEST};
 use rusqlite::ffi::{self, sqlite3_api_routines as Table};
+use std::cell::Cell;
 use std::ffi::{c_char, c_int};
 use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
@@ -13,6 +14,41 @@ const OLDEST_TABLE: usize = offset_of!(Table, create_filename);
 
 /// The table that rusqlite was given, which it keeps for the process.
 static GIVEN: AtomicPtr<Table> = AtomicPtr::new(ptr::null_mut());
+
+/// The first version that says whether a connection is interrupted.
+const TELLS_INTERRUPTS: c_int = 3_041_000;
+
+thread_local! {
+    /// The connection whose query runs.
+    static RUNNING: Cell<*mut ffi::sqlite3> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// Does the work of a connection's query, in which [`is_interrupted`] speaks of that connection.
+pub(crate) fn run<T>(db: *mut ffi::sqlite3, work: impl FnOnce() -> T) -> T {
+    let around = RUNNING.replace(db);
+    let done = work();
+    RUNNING.set(around);
+    done
+}
+
+/// Whether somebody called `sqlite3_interrupt` for the connection whose query runs. An SQLite before
+/// 3.41 does not tell.
+#[allow(unsafe_code)]
+pub(crate) fn is_interrupted() -> bool {
+    let (api, db) = (GIVEN.load(Ordering::Acquire), RUNNING.get());
+    if api.is_null() || db.is_null() {
+        return false;
+    }
+    // SAFETY: all versions have this function in this place.
+    let version = unsafe { (*api).libversion_number }.map_or(0, |version| {
+        // SAFETY: a function of SQLite that asks for nothing.
+        unsafe { version() }
+    });
+    // SAFETY: the tables of such versions have this function.
+    let asked = (version >= TELLS_INTERRUPTS).then(|| unsafe { (*api).is_interrupted }).flatten();
+    // SAFETY: the connection is open, since it waits for a row of its virtual table.
+    asked.is_some_and(|asked| unsafe { asked(db) } != 0)
+}
 
 /// What rusqlite is told as the version. It asks for the one that it has declarations of, as it
 /// looks up all functions of that. Where they are not there it needs none of them here.

@@ -1,6 +1,7 @@
 //! Table-valued functions: `lb_each`, `lb_tree` and `lb_query`.
 
 use crate::error::{Fault, caught};
+use crate::host::{self, is_interrupted};
 use crate::value::{Sql, extracted, limit};
 use livebuf::{ArrayIter, Checked, Doc, Error, ErrorKind, Fields, Value};
 use livebuf_query::{Matches, Query, Step};
@@ -10,7 +11,7 @@ use rusqlite::vtab::{
     Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
     VTabCursor, sqlite3_vtab, sqlite3_vtab_cursor,
 };
-use rusqlite::{Connection, Result as SqlResult};
+use rusqlite::{Connection, Result as SqlResult, ffi};
 use self_cell::self_cell;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
@@ -60,6 +61,8 @@ struct Function {
     /// SQLite's part, which must be the first.
     base: sqlite3_vtab,
     kind: Kind,
+    /// The connection that the table is of, which lives longer.
+    db: *mut ffi::sqlite3,
 }
 
 // SAFETY: `repr(C)`, and SQLite's part is the first field.
@@ -86,7 +89,10 @@ unsafe impl<'vtab> VTab<'vtab> for Function {
                 c"CREATE TABLE x(key,value,type,atom,id,parent,fullkey,path,json HIDDEN,query HIDDEN,budget HIDDEN)"
             }
         };
-        Ok((Cow::Borrowed(columns), Function { base: sqlite3_vtab::default(), kind }))
+        // SAFETY: it is only asked whether it is interrupted.
+        #[allow(unsafe_code)]
+        let db = unsafe { db.handle() };
+        Ok((Cow::Borrowed(columns), Function { base: sqlite3_vtab::default(), kind, db }))
     }
 
     /// The arguments are equalities of hidden columns. The number of the plan has a bit for each.
@@ -125,7 +131,7 @@ unsafe impl<'vtab> VTab<'vtab> for Function {
 
     fn open(&'vtab mut self) -> SqlResult<Cursor> {
         let base = sqlite3_vtab_cursor::default();
-        Ok(Cursor { base, kind: self.kind, walk: None, row: None, rowid: 0 })
+        Ok(Cursor { base, kind: self.kind, db: self.db, walk: None, row: None, rowid: 0 })
     }
 }
 
@@ -151,6 +157,7 @@ struct Cursor {
     /// SQLite's part, which must be the first.
     base: sqlite3_vtab_cursor,
     kind: Kind,
+    db: *mut ffi::sqlite3,
     walk: Option<Walking>,
     /// The row that is shown, as far as it is no value. None behind the last one.
     row: Option<Row>,
@@ -197,7 +204,7 @@ impl Cursor {
         };
         let query = match (self.kind, &second) {
             (Kind::Query, Some(text)) => {
-                let query = Query::parse(text)?;
+                let query = Query::parse(text)?.with_interrupt(is_interrupted);
                 Some(match budget {
                     Some(steps) => query.with_budget(steps),
                     None => query,
@@ -213,7 +220,10 @@ impl Cursor {
 
     fn advance(&mut self) -> Result<(), Fault> {
         self.row = match &mut self.walk {
-            Some(walk) => walk.with_dependent_mut(|_, walk| walk.advance())?,
+            Some(walk) => host::run(self.db, || {
+                let row = walk.with_dependent_mut(|_, walk| walk.advance());
+                row.map_err(|fault| if is_interrupted() { Fault::Interrupted } else { fault })
+            })?,
             None => None,
         };
         self.rowid += 1;

@@ -2,6 +2,7 @@
 
 import json
 import math
+import threading
 
 import apsw
 import pytest
@@ -220,6 +221,19 @@ def test_query(db):
     where = "SELECT fullkey FROM lb_query(d, '$.a[?@.n == 5]')"
     sql = f"SELECT lb_json(lb_set(d, ({where}), NULL)) FROM (SELECT lb(?) AS d)"
     assert db.one(sql, text) == '{"a":[{"n":1},null,{"n":9}],"b c":{"n":7}}'
+
+
+def test_a_search_for_one_row_is_interrupted(db):
+    """Nothing ended it before its budget did."""
+    text = json.dumps([[n] for n in range(20_000)])
+    doc = db.one("SELECT lb(?)", text)
+    timer = threading.Timer(0.1, db.connection.interrupt)
+    timer.start()
+    never = "$[?count($[*][*]) < @[0]]"
+    with pytest.raises(apsw.InterruptError):
+        db.run(f"SELECT count(*) FROM lb_query(?, '{never}', {1 << 60})", doc)
+    timer.join()
+    assert db.one("SELECT count(*) FROM lb_query(?, '$[*]')", doc) == 20_000
 
 
 def test_budgets(db):
