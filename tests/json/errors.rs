@@ -24,6 +24,19 @@ fn places_and_kinds() {
         (b"[\"\\n\\n\\nab\xFFc\"]", InvalidUtf8, 1, 11, 10),
         (b"[\"a\nb\"]", Syntax, 1, 4, 3),
         (b"[01]", Syntax, 1, 3, 2),
+        (b"-", UnexpectedEnd, 1, 2, 1),
+        (b"[1.]", Syntax, 1, 4, 3),
+        (b"[1e+]", Syntax, 1, 5, 4),
+        (b"[tru]", Syntax, 1, 5, 4),
+        (b"[\"\\x\"]", Syntax, 1, 4, 3),
+        (b"[\"\\u00g0\"]", Syntax, 1, 7, 6),
+        (b"[\"\\ud800\"]", InvalidUtf8, 1, 9, 8),
+        (b"[\"\\udc00\"]", InvalidUtf8, 1, 8, 7),
+        (b"{\"a\":1,}", Syntax, 1, 8, 7),
+        (b"{\"a\":1,", UnexpectedEnd, 1, 8, 7),
+        (b"{,}", Syntax, 1, 2, 1),
+        (b"[1\xFF]", Syntax, 1, 3, 2),
+        (b"{\"a\"\xFF1}", Syntax, 1, 5, 4),
     ];
     for &(text, kind, line, column, offset) in cases {
         let error = from_slice(text).unwrap_err();
@@ -35,6 +48,29 @@ fn places_and_kinds() {
             "{:?}: {error}",
             String::from_utf8_lossy(text)
         );
+    }
+}
+
+/// Keys are compared with the one that followed last time before they are read.
+#[test]
+fn keys_that_are_expected_are_read_as_any_others() {
+    for text in [
+        r#"[{"a\"b":1},{"a"b":2}]"#,
+        "[{\"a\\nb\":1},{\"a\nb\":2}]",
+        r#"[{"a\\":1},{"a\":2}]"#,
+        r#"[{"a":1},{"a:2}]"#,
+        r#"[{"a":1},{"a"}]"#,
+    ] {
+        assert!(from_slice(text.as_bytes()).is_err(), "{text}");
+    }
+    for (text, printed) in [
+        (r#"[{"a\"b":1},{"a\"b":2}]"#, r#"[{"a\"b":1},{"a\"b":2}]"#),
+        (r#"[{"a":1},{"\u0061":2},{"a" :3}]"#, r#"[{"a":1},{"a":2},{"a":3}]"#),
+        (r#"[{"a":1},{"ab":2},{"a":3}]"#, r#"[{"a":1},{"ab":2},{"a":3}]"#),
+        (r#"[{"":1},{"":2}]"#, r#"[{"":1},{"":2}]"#),
+        (r#"[{"é":1},{"é":2}]"#, r#"[{"é":1},{"é":2}]"#),
+    ] {
+        assert_eq!(crate::tree::print(&from_slice(text.as_bytes()).unwrap()), printed);
     }
 }
 
