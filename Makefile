@@ -77,7 +77,7 @@ pytest:
 test-all: export LIVEBUF_ALL := 1
 test-all: $(VENV)/all
 	@$(MAKE) --no-print-directory test
-	$(CARGO) test -p livebuf-c --features header --test header
+	$(CARGO) test $(TESTED) --features livebuf-c/header --test header
 	@$(MAKE) --no-print-directory test-size test-engines test-wheel
 
 # The wheel as users get it: what it holds, and the tests that import nothing but it.
@@ -98,13 +98,16 @@ test-engines: test-sqlite test-duckdb test-parquet libraries $(VENV_ENGINES)/rea
 	$(VENV_ENGINES)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/livebuf_parquet-*.whl
 	cd bindings/python && $(ON_PACKAGE) ../../$(VENV_ENGINES)/bin/python -m pytest tests/engines
 
+# Another library beside those that are tested, of the crates that are built for them.
+BESIDE = build --lib $(subst --exclude $(1) ,,$(TESTED))
+
 # Built apart from the rest, which would wait for the arrow and parquet crates.
 test-parquet:
 	$(CARGO) test -p livebuf-parquet -p livebuf-cli --features livebuf-cli/parquet
 
 # The extension for SQLite, loaded by apsw's SQLite.
 test-sqlite: $(VENV)/test
-	$(CARGO) build -p livebuf-sqlite
+	$(CARGO) $(call BESIDE,livebuf-sqlite)
 	cd bindings/sqlite && ../../$(VENV)/bin/python -m pytest -q -W error tests
 
 # Beside JSONB and JSON text, on your file or twitter.json; ARGS="--rows 100 FILE".
@@ -114,7 +117,7 @@ bench-sqlite: $(VENV)/test
 
 # The extension for DuckDB, loaded by the DuckDB of PyPI's wheel. Files for it are made in Python.
 test-duckdb: libraries $(VENV)/all
-	$(CARGO) build -p livebuf-duckdb
+	$(CARGO) $(call BESIDE,livebuf-duckdb)
 	cd bindings/duckdb && $(ON_PACKAGE) ../../$(VENV)/bin/python -m pytest -q -W error tests
 
 # Beside JSON text, Parquet and JSON lines, on your file or twitter.json; ARGS="--rows 100 FILE".
