@@ -112,6 +112,36 @@ fn duplicate_keys_by_option() {
     assert!(from_slice_with(b"[{\"a\":1},{\"a\":1}]", &options).is_ok());
 }
 
+/// Bug: a key that an object within the value of the one before had made was not noticed when it came
+/// twice, so a document had a key twice.
+#[test]
+fn keys_that_come_twice_are_noticed_whoever_made_them() {
+    for (text, printed) in [
+        (
+            r#"[{"a":1,"b":1},{"b":[{"b":1,"c":2,"d":3}],"c":4,"c":5,"a":6}]"#,
+            r#"[{"a":1,"b":1},{"b":[{"b":1,"c":2,"d":3}],"c":5,"a":6}]"#,
+        ),
+        (
+            r#"[{"c":0},{"b":{"b":{},"c":1},"c":2,"c":3}]"#,
+            r#"[{"c":0},{"b":{"b":{},"c":1},"c":3}]"#,
+        ),
+        (
+            r#"[{"c":0},{"e":1,"b":{"e":1,"b":{},"c":1},"c":2,"e":4,"c":3}]"#,
+            r#"[{"c":0},{"e":4,"b":{"e":1,"b":{},"c":1},"c":3}]"#,
+        ),
+        (r#"{"a":1,"b":2,"b":3,"a":4}"#, r#"{"a":4,"b":3}"#),
+        (
+            r#"[{"b":0},{"a":0},{"a":1,"b":2,"b":3,"a":4,"b":5}]"#,
+            r#"[{"b":0},{"a":0},{"a":4,"b":5}]"#,
+        ),
+    ] {
+        let options = ReadOptions::new().duplicate_keys(DuplicateKeys::Error);
+        let error = from_slice_with(text.as_bytes(), &options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DuplicateKey, "{text}");
+        assert_eq!(crate::tree::print(&from_slice(text.as_bytes()).unwrap()), printed);
+    }
+}
+
 /// Every cut and every changed byte of a text is an answer, never a panic.
 #[test]
 fn cut_and_changed_text() {

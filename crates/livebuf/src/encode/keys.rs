@@ -157,14 +157,23 @@ impl Keys {
     #[inline]
     pub(super) fn follow(&mut self, node: u32, own: &mut u32, text: &[u8]) -> Result<Next> {
         let child = match self.child_of(node, text) {
-            Some(child) => child,
+            Some(child) => {
+                *own = 0;
+                child
+            }
             None => match self.key_number(text, *own)? {
                 Known::Now(key) => self.add_child(node, key)?,
                 Known::Before(key) => match self.child_in_index(node, key) {
-                    Some(child) => child,
+                    Some(child) => {
+                        *own = 0;
+                        child
+                    }
                     // Only a new way can hold a key twice.
                     None => match self.depth_of(own, node, key) {
-                        Some(depth) => return Ok(Next::Twice(depth)),
+                        Some(depth) => {
+                            *own = 0;
+                            return Ok(Next::Twice(depth));
+                        }
                         None => self.add_child(node, key)?,
                     },
                 },
@@ -197,7 +206,8 @@ impl Keys {
     /// Each key knows the object that marked it last. Marks rise, and an object marks all
     /// keys that it has before a further one: so one that this object marked is in it, one
     /// with an older mark is not, and only with a newer one, of an object within this, its
-    /// keys must be gone through.
+    /// keys must be gone through. An object whose keys are not all marked has no mark: one that
+    /// went on by a key that an object within it made, or that has a key twice.
     fn depth_of(&mut self, own: &mut u32, node: u32, key: u32) -> Option<u8> {
         let first = *own == 0;
         if first {

@@ -521,7 +521,7 @@ impl<S: Storage> Encoder<S> {
     #[inline]
     pub(super) fn take_key(&mut self, child: u32) {
         if let Some(frame) = self.frames.last_mut() {
-            (frame.node, frame.state) = (child, State::Value);
+            (frame.node, frame.state, frame.mark) = (child, State::Value, 0);
         }
     }
 
