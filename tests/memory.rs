@@ -272,7 +272,7 @@ fn the_encoder_says_what_it_keeps() -> bool {
     rows && tensors && maps && keys && texts
 }
 
-/// Where all large pieces of memory are refused, from whichever one on, encoding ends with an error.
+/// Memory runs out at each large piece in turn. Encoding ends with an error each time.
 fn refused_memory_is_an_error(name: &str, text: &[u8]) {
     let (mut pieces, mut errors) = (0, 0);
     loop {

@@ -132,6 +132,11 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "queries", run: queries, most: 900 },
 ];
 
+/// `make test` runs one of so many inputs, `make test-all` (`LIVEBUF_ALL`) all of them.
+pub fn one_of(inputs: usize) -> usize {
+    if std::env::var_os("LIVEBUF_ALL").is_some() { 1 } else { inputs }
+}
+
 /// Prints a step where `LIVEBUF_FUZZ_TRACE` is set, to read what an input does.
 pub(crate) fn note(text: impl FnOnce() -> String) {
     static ON: std::sync::OnceLock<bool> = std::sync::OnceLock::new();

@@ -15,8 +15,8 @@ use livebuf::{
 use livebuf_arrow::{ErrorKind, ExportOptions, Exporter, ImportOptions, TextLayout};
 
 use crate::exchange::{import_rows, schema_from_arrow, stream_to_arrow, text, to_arrow};
-use crate::one_of;
 use crate::requested::tensors;
+use livebuf_fuzz::one_of;
 
 const ROWS: usize = 100;
 

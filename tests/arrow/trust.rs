@@ -13,7 +13,7 @@ use livebuf::{Doc, DocBuf, EncodeOptions};
 use livebuf_arrow::{Document, Error, ErrorKind, ExportOptions, Exporter, Known, TextLayout};
 
 use crate::exchange::{stream_to_arrow, to_arrow};
-use crate::one_of;
+use livebuf_fuzz::one_of;
 
 /// The columns, and the keys that lead to them.
 const COLUMNS: [(&str, &[&str]); 8] = [

@@ -2,8 +2,8 @@
 //! block, sound ones and such whose values alias. Run one with `--nocapture` to see the
 //! worst factors.
 
-use crate::one_of;
 use livebuf::{Doc, DocBuf, EncodeOptions, Encoder, Value};
+use livebuf_fuzz::one_of;
 use livebuf_json::{
     ErrorKind, PrintOptions, default_max_bytes, to_string, to_string_pretty, to_writer,
 };

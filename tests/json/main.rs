@@ -11,8 +11,3 @@ mod printing;
 mod random;
 mod tree;
 mod vectors;
-
-/// `make test` runs one of so many inputs, `make test-all` (`LIVEBUF_ALL`) all of them.
-fn one_of(inputs: usize) -> usize {
-    if std::env::var_os("LIVEBUF_ALL").is_some() { 1 } else { inputs }
-}

@@ -8,8 +8,8 @@ use livebuf_json::{
     to_string_pretty, to_string_with, to_vec, to_writer,
 };
 
-use crate::one_of;
 use crate::tree::{data_files, print};
+use livebuf_fuzz::one_of;
 
 fn built(build: impl FnOnce(&mut Encoder) -> livebuf::Result<()>) -> DocBuf {
     let mut encoder = Encoder::new();

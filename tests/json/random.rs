@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use crate::one_of;
 use crate::tree::{Tree, round_trip};
+use livebuf_fuzz::one_of;
 
 /// JSON text of any kind, with white space and odd numbers.
 fn json() -> impl Strategy<Value = String> {

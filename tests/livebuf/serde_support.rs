@@ -910,17 +910,7 @@ fn every_single_byte_change() {
         let mut bytes = doc.to_vec();
         for at in 0..bytes.len() {
             let kept = bytes[at];
-            // `make test` tries every fifth value, `make test-all` (`LIVEBUF_ALL`) each.
-            let step = match std::env::var_os("LIVEBUF_ALL") {
-                Some(_) => 1,
-                None => {
-                    if cfg!(miri) {
-                        51
-                    } else {
-                        5
-                    }
-                }
-            };
+            let step = livebuf_fuzz::one_of(if cfg!(miri) { 51 } else { 5 });
             for value in (0..=255).step_by(step) {
                 bytes[at] = value;
                 read_all_ways(&bytes);

@@ -6,6 +6,7 @@ use livebuf::{
 };
 use livebuf_fuzz::bytes::{Effort, attack};
 use livebuf_fuzz::input::{Input, Random};
+use livebuf_fuzz::one_of;
 use livebuf_fuzz::samples;
 use livebuf_fuzz::walk;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -54,8 +55,7 @@ fn cut_short_at_every_length() {
 /// `LIVEBUF_LONG=1` changes every byte of all to more values, and to all where there are few bytes.
 fn every_byte(of: impl Fn(usize) -> bool) {
     let is_long = std::env::var_os("LIVEBUF_LONG").is_some();
-    // `make test` does so to every third sample, `make test-all` (`LIVEBUF_ALL`) to all.
-    let every = if is_long || std::env::var_os("LIVEBUF_ALL").is_some() { 1 } else { 3 };
+    let every = if is_long { 1 } else { one_of(3) };
     let samples =
         samples::all().iter().enumerate().filter(|&(number, _)| of(number)).step_by(every);
     for (name, bytes) in samples.map(|(_, sample)| sample) {

@@ -1,7 +1,7 @@
 //! The oracles in short: seeded inputs, and every input that found something before.
 
 use livebuf_fuzz::input::Random;
-use livebuf_fuzz::{TARGETS, deltas, logs, mutate, patches, queries, refusals, templates};
+use livebuf_fuzz::{TARGETS, deltas, logs, mutate, one_of, patches, queries, refusals, templates};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -13,13 +13,12 @@ fn first_seed() -> u64 {
     }
 }
 
-/// `make test` runs a quarter of the inputs, `make test-all` (`LIVEBUF_ALL`) all of them.
 fn share(of_all: usize) -> usize {
-    if all_inputs() { of_all } else { of_all / 4 }
+    of_all / one_of(4)
 }
 
 fn all_inputs() -> bool {
-    std::env::var_os("LIVEBUF_ALL").is_some()
+    one_of(2) == 1
 }
 
 /// Runs an oracle on as many seeded inputs, or the [`share`] of them; a failing one's seed is printed.

@@ -16,7 +16,7 @@
 //! Bytes, which JSON does not have, are printed as a string of their base64 (RFC 4648
 //! section 4, with padding) and read back as that string.
 //!
-//! Modules, each using only those before it: `error`, `words` (eight bytes at once), `number`
+//! Modules, each using only those before it: `error`, `words` (several bytes at once), `number`
 //! (which form a literal takes), `read` (text to encoder events), `options` (one value), `lines` (many);
 //! `write` (text of single values), `walk` (what walks share), `rows` (rows of tables and
 //! lists), `print` (walking a document).

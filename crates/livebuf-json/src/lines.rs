@@ -26,7 +26,7 @@ pub fn from_lines(text: &[u8], options: &ReadOptions) -> Result<DocBuf, Error> {
     options.encode(text.len(), |encoder| {
         let failure = |error| Failure::at(error, 0).into_error(text, 0);
         encoder.begin_array().map_err(failure)?;
-        // Short lines are looked at together in less time.
+        // It takes less time to check the UTF-8 of all lines at once than of each.
         let all = simdutf8::basic::from_utf8(text).ok();
         for line in Lines::new(text) {
             let read = match all.and_then(|all| all.get(line.offset..)?.get(..line.text.len())) {

@@ -1,4 +1,4 @@
-//! Eight bytes of text, looked at as one word.
+//! Several bytes of text at once: eight as one word, or sixteen.
 
 /// A word of one byte, eight times.
 pub(crate) const fn eight(byte: u8) -> u64 {

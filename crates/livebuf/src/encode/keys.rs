@@ -156,28 +156,26 @@ impl Keys {
     /// `own`: the object's mark.
     #[inline]
     pub(super) fn follow(&mut self, node: u32, own: &mut u32, text: &[u8]) -> Result<Next> {
-        let child = match self.child_of(node, text) {
-            Some(child) => {
-                *own = 0;
-                child
-            }
+        let known = match self.child_of(node, text) {
+            Some(child) => Ok(child),
             None => match self.key_number(text, *own)? {
-                Known::Now(key) => self.add_child(node, key)?,
+                Known::Now(key) => Err(key),
                 Known::Before(key) => match self.child_in_index(node, key) {
-                    Some(child) => {
-                        *own = 0;
-                        child
-                    }
+                    Some(child) => Ok(child),
                     // Only a new way can hold a key twice.
                     None => match self.depth_of(own, node, key) {
-                        Some(depth) => {
-                            *own = 0;
-                            return Ok(Next::Twice(depth));
-                        }
-                        None => self.add_child(node, key)?,
+                        Some(depth) => return Ok(Next::Twice(depth)),
+                        None => Err(key),
                     },
                 },
             },
+        };
+        let child = match known {
+            Ok(child) => {
+                *own = 0;
+                child
+            }
+            Err(key) => self.add_child(node, key)?,
         };
         self.lists[node as usize].child = child;
         Ok(Next::List(child))
@@ -223,6 +221,7 @@ impl Keys {
         while ancestor != 0 {
             let found = self.lists[ancestor as usize];
             if found.key == key {
+                *own = 0;
                 return Some(found.depth);
             }
             self.keys[found.key as usize].user = mark;

@@ -9,12 +9,12 @@ use alloc::vec::Vec;
 /// # Errors
 /// [`ErrorKind::Io`].
 pub fn require_memory(bytes: usize) -> Result<()> {
-    // Parts take more than a whole: the system's allocator rounds up, and asks for a megabyte where
-    // the heap cannot grow.
-    const ROUGHLY: usize = 64 << 10;
-    let between = if bytes < ROUGHLY { 0 } else { 2 << 20 };
+    // Many parts take more than one piece: the system's allocator rounds up, and asks for a megabyte
+    // where the heap cannot grow.
+    const LARGE: usize = 64 << 10;
+    let slack = if bytes < LARGE { 0 } else { 2 << 20 };
     let refused = |_| Error::with_detail(ErrorKind::Io, 0, bytes as u64);
-    Vec::<u8>::new().try_reserve_exact(bytes.saturating_add(between)).map_err(refused)
+    Vec::<u8>::new().try_reserve_exact(bytes.saturating_add(slack)).map_err(refused)
 }
 
 /// A vector with room for so many.
@@ -28,7 +28,6 @@ pub(crate) fn vec_for<T>(count: usize) -> Result<Vec<T>> {
 
 /// So many zeros.
 pub(crate) fn zeros(count: usize) -> Result<Vec<u8>> {
-    let mut bytes = vec_for(count)?;
-    bytes.resize(count, 0);
-    Ok(bytes)
+    let refused = |()| Error::with_detail(ErrorKind::Io, 0, count as u64);
+    bytemuck::allocation::try_zeroed_vec(count).map_err(refused)
 }
