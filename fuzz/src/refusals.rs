@@ -138,7 +138,9 @@ fn taken_back<S: Storage>(
     let before = editor.as_bytes().to_vec();
     let done = perform(editor, path, edit, &mut |_| {});
     if done.is_ok() {
-        assert!(equal(&read(editor), expected), "{}: within a transaction", name());
+        let found = read(editor);
+        let same = equal(&found, expected);
+        assert!(same, "{}: within a transaction\n{found:?}\n{expected:?}", name());
     }
     editor.rollback_transaction().expect("open");
     assert!(before == editor.as_bytes(), "{}: {done:?}, then other bytes", name());

@@ -59,7 +59,7 @@ fn step(tree: &mut Tree, docs: &mut [DocBuf; 2], input: &mut Input<'_>, met: &mu
     }
     let after = follow(&held, &path, &before, &edit);
     apply(tree, &path, &edit);
-    crate::note(|| format!("step {} at {path:?}: {edit:?}", met.steps));
+    crate::note(|| format!("step {} at {path:?}: {edit:?}, held {held:?}", met.steps));
     let room = input.below(1 << 10);
     refusals::within(docs[0].as_bytes(), room, true, &path, &edit, tree);
     for (doc, kind) in docs.iter_mut().zip(["with", "without"]) {

@@ -167,6 +167,38 @@ fn other_containers_are_freed() {
     }
 }
 
+/// A map that was cleared freed the table with its members without a word: handles of its rows
+/// were good, and led into whatever was put there later.
+#[test]
+fn handles_of_rows_of_a_map_that_is_cleared() {
+    let mut encoder = Encoder::new();
+    encoder.begin_object().unwrap();
+    // So much that nothing is squeezed, which finds all handles another place.
+    encoder.key("else").unwrap();
+    encoder.str(&"x".repeat(100_000)).unwrap();
+    encoder.key("rows").unwrap();
+    encoder.begin_object().unwrap();
+    for id in 0..300 {
+        encoder.key(&format!("id {id}")).unwrap();
+        encoder.value(&json!({"x": (id), "tags": [(id), 1]}).doc().root()).unwrap();
+    }
+    encoder.end_object().unwrap();
+    encoder.end_object().unwrap();
+    let mut doc = encoder.finish().unwrap();
+    assert!(doc.doc().stats().unwrap().table_count > 0, "no rows");
+    doc.validate().unwrap();
+    let paths = ["/rows/id 0", "/rows/id 7", "/rows/id 299", "/rows/id 7/tags"];
+    let held = paths.map(|path| doc.find(path).unwrap().unwrap());
+    let rows = doc.find("/rows").unwrap().unwrap();
+    doc.clear(rows).unwrap();
+    let stale = |doc: &DocBuf| held.iter().all(|&node| !doc.is_current(node));
+    assert!(stale(&doc), "cleared");
+    for id in 0..300 {
+        doc.set(rows, format!("id {id}").as_str(), &json!({"x": (id), "tags": [1]})).unwrap();
+    }
+    assert!(stale(&doc) && doc.is_current(rows), "filled again");
+}
+
 /// What is detached is still there, and so it is in its new place, as a row or by itself.
 #[test]
 fn handles_of_what_moves() {

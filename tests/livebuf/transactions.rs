@@ -215,15 +215,18 @@ fn a_full_log_in_the_middle_of_columns() {
     }
     all.compact().unwrap();
     type Edit = fn(&mut Editor<Undoable<'_>>) -> Result<(), Error>;
-    let edits: [Edit; 5] = [
+    let edits: [Edit; 8] = [
         |doc| doc.truncate(doc.root_id().unwrap(), 0),
         |doc| doc.truncate(doc.root_id().unwrap(), 3),
         |doc| doc.remove_pointer("/0").map(drop),
         |doc| doc.swap(doc.root_id().unwrap(), 0, 5),
         |doc| doc.set_pointer("/2/l/-", 9).map(drop),
+        |doc| doc.remove_pointer("/2/l/0").map(|removed| assert!(removed)),
+        |doc| doc.swap(doc.find("/2/l")?.unwrap(), 0, 1),
+        |doc| doc.truncate(doc.find("/2/l")?.unwrap(), 1),
     ];
     let (mut full, mut done) = (0, 0);
-    for room in (40..4000).step_by(8) {
+    for room in (0..400).chain((400..4000).step_by(8)) {
         for edit in edits {
             let mut buffer = all.to_vec();
             buffer.resize(all.as_bytes().len() + room, 0xA5);
@@ -244,6 +247,32 @@ fn a_full_log_in_the_middle_of_columns() {
         }
     }
     assert!(full > 20 && done > 1000, "{full} {done}");
+}
+
+/// A row of a list becomes an array by itself before an element is taken out. Where the log had no
+/// room for that, nothing was found to be taken out, and no error was told.
+#[test]
+fn a_full_log_while_a_row_of_a_list_leaves_it() {
+    let mut all = json!([[[[1, 1], null], [[2], null]], 3]);
+    all.compact().unwrap();
+    let mut refused = 0;
+    for room in 0..400 {
+        let mut buffer = all.to_vec();
+        buffer.resize(all.as_bytes().len() + room, 0);
+        let mut doc = Editor::open_unvalidated(Undoable(&mut buffer)).unwrap();
+        doc.validate().unwrap();
+        doc.begin_transaction().unwrap();
+        match doc.remove_pointer("/0/1/0") {
+            Ok(removed) => assert!(removed, "{room} bytes of room: it is not there"),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::NoSpace);
+                refused += 1;
+            }
+        }
+        doc.rollback_transaction().unwrap();
+        assert_eq!(doc.as_bytes(), all.as_bytes(), "{room}");
+    }
+    assert!(refused > 20, "{refused}");
 }
 
 /// Whoever takes the bytes out in the middle gets none of half a transaction.

@@ -53,12 +53,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.add_element(node, None, new)
     }
 
-    /// An array whose length or order can change: one of a list becomes one by itself.
+    /// An array whose length or order can change: one of a list becomes one by itself. Where the
+    /// undo log was full it did not, and there is no array to go on with.
     pub(super) fn part(&mut self, node: NodeId, array: Container) -> Result<Elements> {
         match array {
             Container::Array(elements) => Ok(elements),
             Container::Listed(list, row, elements) => {
                 let (_, home) = self.change(Step::Part { list, row, elements })?;
+                self.space.editable()?;
                 elements_of(self.space.bytes(), home)
             }
             _ => Err(Error::new(ErrorKind::WrongType, node.home() as u64)),

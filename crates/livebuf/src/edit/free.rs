@@ -35,16 +35,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if raw.tag <= TAG_SPAN_LAST {
             return self.release_span(raw);
         }
-        let first = self.handles.begin_freeing();
         let budget = self.space.limits().budget;
         let mut allowance = match self.space.trusted {
             true => None,
             false => Some(Allowance::new(self.space.bytes(), budget)),
         };
-        let released = self.release_node(raw, 0, &mut allowance);
-        if first {
-            self.handles.end_freeing::<S>();
-        }
+        let released = self.freeing(|editor| editor.release_node(raw, 0, &mut allowance));
         if released.is_err() {
             // Values alias without end: whose handles are stale is not to be told.
             self.handles.reset();
@@ -267,14 +263,23 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         places: core::ops::Range<u32>,
         value: impl Fn(&[u8], u32) -> Result<Raw>,
     ) {
-        let first = self.handles.begin_freeing();
-        for place in places {
-            if let Ok(raw) = value(self.space.bytes(), place) {
-                self.release(raw);
+        self.freeing(|editor| {
+            for place in places {
+                if let Ok(raw) = value(editor.space.bytes(), place) {
+                    editor.release(raw);
+                }
             }
-        }
+        });
+    }
+
+    /// Frees values: only here are the handles of the containers among them noted as stale, as few
+    /// ranges. Elsewhere blocks are freed whose containers are in another place by then.
+    pub(super) fn freeing<R>(&mut self, free: impl FnOnce(&mut Self) -> R) -> R {
+        let first = self.handles.begin_freeing();
+        let freed = free(self);
         if first {
             self.handles.end_freeing::<S>();
         }
+        freed
     }
 }

@@ -622,8 +622,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     pub(super) fn clear_map(&mut self, map: Map) {
-        self.release_entries(map.at as u32);
-        self.free_map_body(map);
+        // The rows of a map's table are freed with its body.
+        self.freeing(|editor| {
+            editor.release_entries(map.at as u32);
+            editor.free_map_body(map);
+        });
         self.space.write_u8(map.at + MAP_FORM as u64, 0);
         let words = map.at + MAP_LIVE as u64;
         self.space.zero(words, (MAP_SIZE - MAP_LIVE) as u64);
