@@ -1,7 +1,7 @@
 //! `livebuf.Array`: a view of an array, as a `MutableSequence`.
 
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyTuple, PyType};
 
@@ -132,11 +132,22 @@ impl Array {
 
 /// The elements of an iterable. This runs Python code, so it comes before any lock.
 fn collect<'py>(items: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    items.try_iter()?.collect()
+    let mut held = Vec::new();
+    for item in items.try_iter()? {
+        if held.len() == held.capacity() {
+            held.try_reserve(1).map_err(|_| PyMemoryError::new_err(()))?;
+        }
+        held.push(item?);
+    }
+    Ok(held)
 }
 
 fn given<'a>(items: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Given<'a>>> {
-    items.iter().map(Given::of).collect()
+    let mut given = error::room_for(items.len())?;
+    for item in items {
+        given.push(Given::of(item)?);
+    }
+    Ok(given)
 }
 
 #[pymethods]

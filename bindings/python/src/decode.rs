@@ -107,7 +107,7 @@ fn float(py: Python<'_>, value: f64) -> Held<Bound<'_, PyAny>> {
 }
 
 #[inline]
-fn new_dict(py: Python<'_>) -> Held<Bound<'_, PyDict>> {
+pub(crate) fn new_dict(py: Python<'_>) -> Held<Bound<'_, PyDict>> {
     // SAFETY: as above, and it is a dict.
     unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyDict_New())?.cast_into_unchecked()) }
 }

@@ -7,7 +7,7 @@ use livebuf::{DeltaError, ErrorKind};
 use pyo3::exceptions::{PyBlockingIOError, PyMemoryError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyString, PyType};
+use pyo3::types::{PyBytes, PyDateTime, PyString, PyType};
 
 /// The classes of `livebuf/_errors.py`.
 struct Classes {
@@ -34,8 +34,10 @@ struct Classes {
 
 static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
 
-/// Loads the classes, when the module is loaded: importing runs Python code.
+/// Loads the classes, when the module is loaded: importing runs Python code. `datetime` is loaded
+/// then, too, since PyO3 would go on without it where memory runs out.
 pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
+    py.get_type::<PyDateTime>();
     classes(py).map(|_| ())
 }
 
@@ -228,6 +230,11 @@ const POINTER: &str = "malformed JSON pointer: it must be empty or begin with \"
 fn out_of_memory(error: Option<&livebuf::Error>) -> Option<PyErr> {
     let error = error.filter(|error| error.kind() == ErrorKind::Io)?;
     Some(PyMemoryError::new_err(error.to_string()))
+}
+
+/// A vector with room for so many.
+pub(crate) fn room_for<T>(count: usize) -> Held<Vec<T>> {
+    Ok(livebuf::raw::vec_for(count)?)
 }
 
 /// New `bytes`.

@@ -335,9 +335,12 @@ impl Object {
         if let Some(named) = named {
             pairs.update(named.as_mapping())?;
         }
-        let pairs: Vec<_> = pairs.iter().collect();
-        let pairs = pairs.iter().map(|(key, value)| Ok((text(key)?, Given::of(value)?)));
-        let members = pairs.collect::<PyResult<Vec<_>>>()?;
+        let mut held = error::room_for(pairs.len())?;
+        held.extend(pairs.iter());
+        let mut members = error::room_for(held.len())?;
+        for (key, value) in &held {
+            members.push((text(key)?, Given::of(value)?));
+        }
         slf.get().view.attempt(slf.py(), &Edits::Members(&members))?;
         for (name, given) in &members {
             slf.get().put(slf.py(), name, given)?;

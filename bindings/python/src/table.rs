@@ -11,7 +11,7 @@ use livebuf_arrow::{
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PySlice, PyString, PyTuple};
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyList, PySlice, PyString, PyTuple};
 
 use crate::decode::{self, CollectorPause};
 use crate::encode::{self, Given};
@@ -151,7 +151,9 @@ impl Table {
             let is_shared = !(memory.is_bytes() || eager) || lent && !is_valid;
             let bytes = editor.as_bytes();
             if self.copy && !eager {
-                let copied = Copied { bytes: bytes.to_vec(), is_valid: is_valid && !is_shared };
+                let mut copy = error::room_for(bytes.len())?;
+                copy.extend_from_slice(bytes);
+                let copied = Copied { bytes: copy, is_valid: is_valid && !is_shared };
                 let owner: Arc<dyn livebuf_arrow::Document> = Arc::new(copied);
                 // The memory may say something else than when it was validated.
                 return Ok((owner, pointer, if is_shared { Arc::default() } else { known }, eager));
@@ -447,6 +449,19 @@ impl Column {
         let view = self.source.view();
         view.read(py, |value| look(export::column(value, &self.path)?.slice(start..stop)))
     }
+
+    /// The same for a search whose answer are numbers of rows.
+    fn search(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(livebuf::Column<'_, Checked>) -> Held<Vec<usize>>,
+    ) -> PyResult<Vec<usize>> {
+        self.read(py, |column| {
+            // For a vector that grows, and the one that it is copied to.
+            livebuf::raw::require_memory(3 * size_of::<usize>() * column.len())?;
+            look(column)
+        })
+    }
 }
 
 /// The date, time, decimal or UUID that is searched for, if it is one.
@@ -556,7 +571,7 @@ impl Column {
         let py = low.py();
         if let (Ok(low), Ok(high)) = (low.cast::<PyString>(), high.cast::<PyString>()) {
             let (low, high) = (low.to_str()?, high.to_str()?);
-            return self.read(py, |column| Ok(rows_of_texts(&column, low, high)?));
+            return self.search(py, |column| Ok(rows_of_texts(&column, low, high)?));
         }
         let bounds = (wanted(low)?, wanted(high)?);
         let (low, high) = match bounds {
@@ -564,7 +579,7 @@ impl Column {
                 (Bounding::of(low, bounds.0, End::Low)?, Bounding::of(high, bounds.1, End::High)?)
             }
             (Some(from), Some(to)) if extended::order(&from, &to).is_some() => {
-                return self.read(py, |column| {
+                return self.search(py, |column| {
                     let is_between = |value| {
                         extended::order(&from, &value).is_some_and(|order| order.is_le())
                             && extended::order(&value, &to).is_some_and(|order| order.is_le())
@@ -578,7 +593,7 @@ impl Column {
                 return Err(error::wrong_type(py, message.into()));
             }
         };
-        self.read(py, |column| Ok(rows_of_numbers(&column, &low, &high)?))
+        self.search(py, |column| Ok(rows_of_numbers(&column, &low, &high)?))
     }
 
     /// How many rows have each text, in the order in which they are met. Other values are not
@@ -607,20 +622,17 @@ impl Column {
             let Rows { start, stop } = self.rows;
             let column = export::column(value, &self.path)?.slice(start..stop);
             let mut left = max_values.unwrap_or(decode::default_budget(value.document_length()));
-            let mut values = Vec::new();
+            let values = PyList::empty(py);
             for value in column.iter() {
                 left = left
                     .checked_sub(1)
                     .ok_or_else(|| livebuf::Error::new(livebuf::ErrorKind::BudgetExceeded, 0))?;
-                values.push(match value? {
-                    Some(value) => {
-                        let made = decode::to_python_within(py, &value, &mut left)?;
-                        made.unbind()
-                    }
-                    None => py.None(),
-                });
+                values.append(match value? {
+                    Some(value) => decode::to_python_within(py, &value, &mut left)?,
+                    None => py.None().into_bound(py),
+                })?;
             }
-            Ok(pyo3::types::PyList::new(py, values)?.into_any())
+            Ok(values.into_any())
         })
     }
 

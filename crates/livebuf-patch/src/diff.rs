@@ -633,6 +633,7 @@ impl<'v> Pair<'v> {
 fn merge_events<'v>(one: Object<'v, Valid>, two: Object<'v, Valid>) -> Result<Vec<Event<'v>>> {
     let mut events = Vec::new();
     let mut open = vec![Pair::new("", one, two, 0)];
+    room_for(&mut events, one, two)?;
     while let Some(pair) = open.last_mut() {
         let Some((key, one)) = pair.rest.next() else {
             let Pair { one, two, common, before, .. } = *pair;
@@ -658,6 +659,7 @@ fn merge_events<'v>(one: Object<'v, Valid>, two: Object<'v, Valid>) -> Result<Ve
         pair.common += 1;
         match (one.as_object(), two.as_object()) {
             (Some(one), Some(two)) => {
+                room_for(&mut events, one, two)?;
                 open.push(Pair::new(key, one, two, events.len()));
                 events.push(Event::Begin(key));
             }
@@ -666,6 +668,18 @@ fn merge_events<'v>(one: Object<'v, Valid>, two: Object<'v, Valid>) -> Result<Ve
         }
     }
     Ok(events)
+}
+
+/// Makes room for what may be said of two objects, but for the objects in them.
+fn room_for(
+    events: &mut Vec<Event<'_>>,
+    one: Object<'_, Valid>,
+    two: Object<'_, Valid>,
+) -> Result<()> {
+    let more = one.len() + two.len() + 2;
+    let bytes = more * size_of::<Event<'_>>();
+    let refused = |_| livebuf::Error::with_detail(livebuf::ErrorKind::Io, 0, bytes as u64);
+    Ok(events.try_reserve(more).map_err(refused)?)
 }
 
 /// Adds a value to a merge patch, where that can be said.

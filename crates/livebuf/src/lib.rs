@@ -166,7 +166,7 @@ pub use view::{Partial, PartialError};
 /// pointers token by token: their grammar.
 pub mod raw {
     #[cfg(feature = "alloc")]
-    pub use crate::format::memory::require_memory;
+    pub use crate::format::memory::{require_memory, vec_for};
     pub use crate::format::pointer;
     pub use crate::view::{Position, RowSlots, Slots, ValueParts};
 }

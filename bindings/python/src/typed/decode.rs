@@ -283,7 +283,7 @@ impl<'p, 'py> Run<'p, 'py> {
                 {
                     return Ok(extended::to_python(py, &Extended::Uuid(id))?);
                 }
-                PyString::new(py, text).into_any()
+                decode::text(py, text.as_bytes())?.into_any()
             }
             Kind::NumberText | Kind::Int | Kind::Uint if is_decimal => decode::scalar(py, value)?,
             // As it is printed, not with the digits that the float has beyond.
@@ -447,7 +447,7 @@ impl<'p, 'py> Run<'p, 'py> {
     fn dict(&mut self, item: u32, value: &Value<'_, Checked>) -> Made<'py> {
         let Some(object) = value.as_object()? else { return self.wanted("an object", value) };
         self.spend(object.len())?;
-        let dict = PyDict::new(self.py);
+        let dict = decode::new_dict(self.py)?;
         self.deeper(|run| {
             if let Some(class) = run.plan.object_arm(item)
                 && let Some(table) = object.table()?
@@ -608,7 +608,7 @@ impl<'p, 'py> Run<'p, 'py> {
                 new_tuple(class.class.bind(py), &values)
             }
             Build::Dict => {
-                let dict = PyDict::new(py);
+                let dict = decode::new_dict(py)?;
                 for (field, value) in class.fields.iter().zip(self.values.drain(first..)) {
                     if let Some(value) = value {
                         dict.set_item(&field.name, value)?;

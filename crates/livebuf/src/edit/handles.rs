@@ -458,13 +458,19 @@ impl Handles {
         #[cfg(feature = "alloc")]
         if !S::FIXED && count >= FEW {
             let events = &mut self.many.get_or_insert_default().events;
-            if events.is_empty() {
-                events.extend_from_slice(&self.few);
+            let added = if events.is_empty() { FEW + 1 } else { 1 };
+            if events.try_reserve(added).is_ok() {
+                if events.is_empty() {
+                    events.extend_from_slice(&self.few);
+                }
+                events.push(event);
+                self.time += 1;
+                return;
             }
-            events.push(event);
-            self.time += 1;
-            return;
+            // Without memory fewer are remembered.
+            self.forget();
         }
+        let count = (self.time - self.since) as usize;
         if let Some(place) = self.few.get_mut(count) {
             *place = event;
         }

@@ -18,7 +18,10 @@ pub fn require_memory(bytes: usize) -> Result<()> {
 }
 
 /// A vector with room for so many.
-pub(crate) fn vec_for<T>(count: usize) -> Result<Vec<T>> {
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn vec_for<T>(count: usize) -> Result<Vec<T>> {
     let mut items = Vec::new();
     let bytes = count.saturating_mul(size_of::<T>());
     let refused = |_| Error::with_detail(ErrorKind::Io, 0, bytes as u64);

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::MAX_NESTING;
+use crate::format::memory::vec_for;
 use crate::view::{ArrayIter, Checked, Kind, Mode, Value};
 use alloc::vec::Vec;
 use sha2::{Digest, Sha256};
@@ -120,7 +121,7 @@ impl Walk<'_> {
                 let held = object.len();
                 let exceeded = Error::with_detail(ErrorKind::BudgetExceeded, 0, *self.budget);
                 self.room = self.room.checked_sub(held).ok_or(exceeded)?;
-                let mut members = Vec::with_capacity(held);
+                let mut members = vec_for(held)?;
                 for member in object.iter() {
                     members.push(member?);
                 }
