@@ -84,4 +84,7 @@ fn a_reader_keeps_the_old_file_until_it_is_refreshed() {
     assert_eq!(reader.refresh().unwrap().rows, 0);
     assert_eq!(log.compact().unwrap_err().kind(), ErrorKind::Replaced);
     assert_eq!(std::fs::read(&path).unwrap(), b"another file");
+    // These rows end with the process, so no sync may say that they are safe.
+    log.append(&row(31)).unwrap();
+    assert_eq!(log.sync().unwrap_err().kind(), ErrorKind::Replaced);
 }

@@ -120,6 +120,15 @@ impl LogFile {
         mapped::has_name(self.file()?, path)
     }
 
+    /// Whether no path names the file any more: it is gone when it is closed. Where an open file cannot
+    /// be removed, never.
+    pub(crate) fn is_removed(&self) -> io::Result<bool> {
+        #[cfg(unix)]
+        return Ok(std::os::unix::fs::MetadataExt::nlink(&self.metadata()?) == 0);
+        #[cfg(not(unix))]
+        Ok(false)
+    }
+
     pub(crate) fn metadata(&self) -> io::Result<fs::Metadata> {
         self.file()?.metadata()
     }

@@ -327,6 +327,12 @@ fn identity() -> Result<Identity> {
     Ok(identity)
 }
 
+#[cold]
+fn replaced() -> Error {
+    let message = "the log was removed, or another file has its name: open the log again";
+    Error::new(ErrorKind::Replaced, message)
+}
+
 /// Whether a file has no header yet: it is empty, or a power cut left zeros of its header.
 fn is_blank(file: &LogFile) -> Result<bool> {
     // One byte more, to see that the file is longer.
@@ -816,7 +822,8 @@ impl Log {
     /// Waits until all rows are on the disk. Nothing to do where they are.
     ///
     /// # Errors
-    /// What the system reports. Nobody knows then what is on the disk: the log takes no more rows
+    /// [`ErrorKind::Replaced`] if the log was removed, so that the rows end with this process. What the
+    /// system reports: nobody knows then what is on the disk, and the log takes no more rows
     /// ([`ErrorKind::Broken`]).
     pub fn sync(&mut self) -> Result<()> {
         self.check()?;
@@ -824,6 +831,9 @@ impl Log {
             return Ok(());
         }
         self.reader.file.must_be_ours().map_err(writing)?;
+        if self.reader.file.is_removed().map_err(writing)? {
+            return Err(replaced());
+        }
         self.wait()
     }
 
@@ -863,8 +873,7 @@ impl Log {
         self.reader.file.must_be_ours().map_err(writing)?;
         let path = self.reader.path.clone();
         if !self.reader.file.has_name(&path).map_err(writing)? {
-            let message = "the log was removed, or another file has its name: open the log again";
-            return Err(Error::new(ErrorKind::Replaced, message));
+            return Err(replaced());
         }
         remove_abandoned(&path);
         let options = LogOptions { sync: false, ..self.options };
