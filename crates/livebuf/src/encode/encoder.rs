@@ -75,6 +75,8 @@ pub struct Encoder<S = VecStorage> {
     pub(super) anew: Anew,
     /// Key lists that were there before. So a list's number never stands for other keys.
     pub(super) first_list: u32,
+    /// The key that came twice, if that was refused.
+    doubled: Option<Vec<u8>>,
 }
 
 /// Whether the encoder begins anew where an object becomes a map, so that its values wait.
@@ -165,6 +167,7 @@ impl<S: Storage> Encoder<S> {
             replaced: false,
             anew: Anew::May,
             first_list: 0,
+            doubled: None,
         }
     }
 
@@ -220,6 +223,31 @@ impl<S: Storage> Encoder<S> {
         self.tensors.clear();
         self.map_keys.clear();
         self.replaced = false;
+        self.doubled = None;
+    }
+
+    /// The key that came twice, after an error [`ErrorKind::DuplicateKey`].
+    ///
+    /// ```
+    /// use livebuf::{DuplicateKeys, EncodeOptions, Encoder};
+    /// let options = EncodeOptions { duplicate_keys: DuplicateKeys::Error, ..Default::default() };
+    /// let mut encoder = Encoder::with_options(options);
+    /// encoder.begin_object()?;
+    /// encoder.key("lap")?;
+    /// encoder.i64(55)?;
+    /// assert!(encoder.key("lap").is_err());
+    /// assert_eq!(encoder.doubled_key(), Some("lap"));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn doubled_key(&self) -> Option<&str> {
+        core::str::from_utf8(self.doubled.as_deref()?).ok()
+    }
+
+    /// The error for this key.
+    #[cold]
+    pub(super) fn came_twice(&mut self, key: Vec<u8>) -> Error {
+        self.doubled = Some(key);
+        Error::new(ErrorKind::DuplicateKey, 0)
     }
 
     /// Takes memory for the values of open containers that are still to come: those so far are

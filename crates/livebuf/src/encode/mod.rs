@@ -683,7 +683,7 @@ impl<S: Storage> Encoder<S> {
     #[cold]
     fn duplicate(&mut self, place: usize, text: &[u8]) -> Result<()> {
         if self.options.duplicate_keys == DuplicateKeys::Error {
-            return Err(Error::new(ErrorKind::DuplicateKey, 0));
+            return Err(self.came_twice(text.to_vec()));
         }
         self.replaced = true;
         if self.outermost.is_some() {
