@@ -72,11 +72,15 @@ fn errors_carry_the_line() {
         let error = from_lines(text.as_bytes(), &options).unwrap_err();
         let position = error.position().unwrap();
         assert_eq!((position.line, position.column, error.kind()), (line, column, kind), "{error}");
-        assert_eq!(error.value_offset(), Some(value), "{error}");
+        assert_eq!(error.value_position().unwrap().offset, value, "{error}");
         assert!(from_lines(&text.as_bytes()[..value as usize], &options).is_ok());
         let last = documents(text.as_bytes(), &options).last().unwrap().unwrap_err();
-        assert_eq!((last.position(), last.value_offset()), (error.position(), Some(value)));
+        assert_eq!(last.to_string(), error.to_string());
     }
+    let error = from_lines(b"1\n\n{\"a\":\n{\"a\":1}\n{", &options).unwrap_err();
+    let expected = "expected `,` or `}` after a value, in a value that begins in line 3, at line 5, \
+                    column 1 (byte 17)";
+    assert_eq!(error.to_string(), expected);
     // What is not UTF-8 is an error where it is, behind the values before it.
     let results: Vec<_> = documents(b"1\n{\"a\":\n\"\xFF\"}\n2", &options).collect();
     assert_eq!(results.len(), 2);

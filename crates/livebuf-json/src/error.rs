@@ -84,7 +84,7 @@ struct Inner {
     /// The key that came twice.
     key: Option<String>,
     position: Option<Position>,
-    value_offset: Option<u64>,
+    value: Option<Position>,
     cause: Option<Cause>,
 }
 
@@ -96,8 +96,8 @@ enum Cause {
 impl Error {
     #[cold]
     pub(crate) fn new(kind: ErrorKind, message: &'static str) -> Error {
-        let (key, position, value_offset, cause) = (None, None, None, None);
-        Error(Box::new(Inner { kind, message, key, position, value_offset, cause }))
+        let (key, position, value, cause) = (None, None, None, None);
+        Error(Box::new(Inner { kind, message, key, position, value, cause }))
     }
 
     /// An error of the core while a document is made from text, and a key that came twice.
@@ -150,8 +150,8 @@ impl Error {
         error
     }
 
-    pub(crate) fn with_position(mut self, position: Position, value: usize) -> Error {
-        (self.0.position, self.0.value_offset) = (Some(position), Some(value as u64));
+    pub(crate) fn with_position(mut self, position: Position, value: Option<Position>) -> Error {
+        (self.0.position, self.0.value) = (Some(position), value);
         self
     }
 
@@ -165,21 +165,38 @@ impl Error {
         self.0.position
     }
 
+    /// The error as one of longer text, with so many lines and bytes before.
+    ///
+    /// ```
+    /// let error = livebuf_json::from_str("[1,]").unwrap_err().behind(9, 80);
+    /// assert_eq!(error.position().unwrap().to_string(), "line 10, column 4 (byte 83)");
+    /// ```
+    #[must_use]
+    pub fn behind(mut self, lines: u64, bytes: u64) -> Error {
+        for place in [&mut self.0.position, &mut self.0.value].into_iter().flatten() {
+            place.line += lines;
+            place.offset += bytes;
+        }
+        self
+    }
+
     /// The key that occurs twice in one object, if that is the error.
     pub fn doubled_key(&self) -> Option<&str> {
         self.0.key.as_deref()
     }
 
-    /// Bytes before the value that could not be read. All values before it are whole, so that a
-    /// program which reads a stream can go on from here when more of it is there.
+    /// Where the value begins that could not be read, if values are read one after another. All
+    /// before it are whole, so that a program which reads a stream can go on from here when more of
+    /// it is there.
     ///
     /// ```
     /// use livebuf_json::{ErrorKind, from_lines};
     /// let error = from_lines(b"{\"lap\": 1}\n{\"lap\":", &Default::default()).unwrap_err();
-    /// assert_eq!((error.kind(), error.value_offset()), (ErrorKind::UnexpectedEnd, Some(11)));
+    /// assert_eq!(error.kind(), ErrorKind::UnexpectedEnd);
+    /// assert_eq!(error.value_position().unwrap().offset, 11);
     /// ```
-    pub fn value_offset(&self) -> Option<u64> {
-        self.0.value_offset
+    pub fn value_position(&self) -> Option<Position> {
+        self.0.value
     }
 
     /// The core's error behind this one, if there is one.
@@ -212,10 +229,12 @@ impl fmt::Display for Error {
             Some(Cause::Io(cause)) => write!(f, ": {cause}")?,
             None => {}
         }
-        match &self.0.position {
-            Some(position) => write!(f, ", at {position}"),
-            None => Ok(()),
+        let Some(position) = &self.0.position else { return Ok(()) };
+        // One that is cut short is noticed in another line.
+        if let Some(value) = self.0.value.filter(|value| value.line < position.line) {
+            write!(f, ", in a value that begins in line {}", value.line)?;
         }
+        write!(f, ", at {position}")
     }
 }
 

@@ -117,8 +117,8 @@ impl<'t> Reader<'t> {
         progress: Progress<'_>,
     ) -> Result<(), Failure> {
         self.pass_mark();
-        let (begin, read) = (self.at, self.value(encoder, progress));
-        read.and_then(|()| self.end()).map_err(|cause| self.failure(begin, cause, encoder))
+        let read = self.value(encoder, progress).and_then(|()| self.end());
+        read.map_err(|cause| self.failure(None, cause, encoder))
     }
 
     /// Reads the next of the text's values. False if there is none.
@@ -139,12 +139,12 @@ impl<'t> Reader<'t> {
         let (begin, read) = (self.at, self.value(encoder, progress));
         match read.and_then(|()| self.apart()) {
             Ok(()) => Ok(true),
-            Err(cause) => Err(self.failure(begin, cause, encoder)),
+            Err(cause) => Err(self.failure(Some(begin), cause, encoder)),
         }
     }
 
     #[cold]
-    fn failure(&self, begin: usize, cause: Cause, encoder: &Encoder) -> Failure {
+    fn failure(&self, begin: Option<usize>, cause: Cause, encoder: &Encoder) -> Failure {
         let key = match &cause {
             Cause::Core(error) if error.kind() == livebuf::ErrorKind::DuplicateKey => {
                 encoder.doubled_key().map(str::to_owned)
@@ -171,25 +171,25 @@ impl<'t> Reader<'t> {
         let text = self.text.as_bytes();
         let ends = matches!(text[self.at - 1], b'}' | b']' | b'"' | b' ' | b'\n' | b'\r' | b'\t');
         let begins = matches!(self.byte(), b'{' | b'[' | b'"');
-        if ends || begins || self.is_at_end() { Ok(()) } else { Err(Cause::Text(Problem::Apart)) }
+        if ends || begins || self.end().is_ok() { Ok(()) } else { Err(Cause::Text(Problem::Apart)) }
     }
 
     /// Reads a value, and the white space behind it.
     fn value(&mut self, encoder: &mut Encoder, progress: Progress<'_>) -> Result<(), Cause> {
         // One byte per level; the encoder refuses levels beyond its limit.
         let mut open: Vec<Open> = Vec::new();
-        let (mut next, recognize) = (self.next(), self.policy.recognize);
+        let (mut next, policy) = (self.next(), self.policy);
         'value: loop {
             match next {
                 b'"' => {
                     self.at += 1;
                     let text = self.string()?;
-                    match recognize.then(|| Extended::recognize(text)).flatten() {
+                    match policy.recognize.then(|| Extended::recognize(text)).flatten() {
                         Some(value) => encoder.extended(value)?,
                         None => encoder.str(text)?,
                     }
                 }
-                b'-' | b'0'..=b'9' => self.number(encoder)?,
+                b'-' | b'0'..=b'9' => self.number(policy, encoder)?,
                 b'{' => {
                     encoder.begin_object()?;
                     self.at += 1;
@@ -457,7 +457,7 @@ impl<'t> Reader<'t> {
     }
 
     #[inline]
-    fn number(&mut self, encoder: &mut Encoder) -> Result<(), Cause> {
+    fn number(&mut self, policy: Policy, encoder: &mut Encoder) -> Result<(), Cause> {
         /// Powers of ten that an f64 holds exactly.
         const POWERS: [f64; 23] = [
             1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -476,14 +476,12 @@ impl<'t> Reader<'t> {
         let next = self.byte();
         if next != b'.' && next | 0x20 != b'e' {
             // So many digits fit an i64. -0 is a float.
-            if count <= 18
-                && self.policy.numbers == NumberPolicy::Exact
-                && !(is_negative && value == 0)
+            if count <= 18 && policy.numbers == NumberPolicy::Exact && !(is_negative && value == 0)
             {
                 let value = value as i64;
                 return Ok(encoder.i64(if is_negative { -value } else { value })?);
             }
-            return self.literal(start, encoder);
+            return self.literal(start, policy, encoder);
         }
         if next == b'.' {
             let end;
@@ -495,7 +493,7 @@ impl<'t> Reader<'t> {
                 return Err(self.wrong(Problem::Number, Problem::EndOfValue));
             }
             if self.byte() | 0x20 != b'e' {
-                if count <= MAX_DIGITS && self.policy.numbers == NumberPolicy::Exact {
+                if count <= MAX_DIGITS && policy.numbers == NumberPolicy::Exact {
                     // Clinger: where both are exact, so is the rounding of their quotient.
                     let value = match POWERS.get(places) {
                         Some(power) if value < 1 << 53 => {
@@ -506,7 +504,7 @@ impl<'t> Reader<'t> {
                     };
                     return Ok(encoder.f64(value)?);
                 }
-                return self.literal(start, encoder);
+                return self.literal(start, policy, encoder);
             }
         }
         self.at += 1;
@@ -518,14 +516,14 @@ impl<'t> Reader<'t> {
             return Err(self.wrong(Problem::Number, Problem::EndOfValue));
         }
         self.at = end;
-        self.literal(start, encoder)
+        self.literal(start, policy, encoder)
     }
 
     /// The number whose literal begins at `start` and ends here.
     #[inline(never)]
-    fn literal(&self, start: usize, encoder: &mut Encoder) -> Result<(), Cause> {
+    fn literal(&self, start: usize, policy: Policy, encoder: &mut Encoder) -> Result<(), Cause> {
         let literal = &self.text[start..self.at];
-        match self.policy.numbers {
+        match policy.numbers {
             NumberPolicy::AllText => encoder.number_text(literal)?,
             NumberPolicy::Exact => match Number::of(literal) {
                 Number::I64(value) => encoder.i64(value)?,
@@ -541,8 +539,8 @@ impl<'t> Reader<'t> {
 /// What stopped the reading, and where in its text.
 pub(crate) struct Failure {
     offset: usize,
-    /// Where the value begins.
-    begin: usize,
+    /// Where the value begins, if it is one of many.
+    begin: Option<usize>,
     cause: Cause,
     /// The key that came twice.
     key: Option<String>,
@@ -589,7 +587,7 @@ impl From<livebuf::Error> for Cause {
 impl Failure {
     /// A failure at the end of what was read, as when the encoder finishes.
     pub(crate) fn at(error: livebuf::Error, offset: usize) -> Failure {
-        Failure { offset, begin: offset, cause: Cause::Core(error), key: None }
+        Failure { offset, begin: None, cause: Cause::Core(error), key: None }
     }
 
     /// The public error, for text with so much before it.
@@ -602,7 +600,8 @@ impl Failure {
                 Error::new(kind, message)
             }
         };
-        error.with_position(Position::find(text, self.offset, before), before.bytes + self.begin)
+        let place = |offset| Position::find(text, offset, before);
+        error.with_position(place(self.offset), self.begin.map(place))
     }
 }
 
