@@ -109,7 +109,7 @@ pub(crate) fn from_json(
         }
     };
     let (skips, mut skipped) = (skip_bad.is_some(), Vec::new());
-    let read = || match (skips, lines) {
+    let mut read = || match (skips, lines) {
         (true, _) => {
             livebuf_json::from_lines_skipping(text, &options, |failure| skipped.push(failure))
         }
