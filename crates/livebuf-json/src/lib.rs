@@ -41,7 +41,7 @@ mod write;
 pub use error::{Error, ErrorKind, Position};
 pub use lines::{Documents, documents, from_lines, from_lines_skipping};
 pub use livebuf::{DuplicateKeys, Limits};
-pub use options::{ReadOptions, from_reader, from_slice, from_slice_with, from_str};
+pub use options::{ReadOptions, from_reader, from_slice, from_slice_with, from_str, read_into};
 pub use print::{
     Display, PrintOptions, default_max_bytes, display, to_string, to_string_pretty, to_string_with,
     to_vec, to_vec_with, to_writer,

@@ -209,6 +209,26 @@ pub fn from_reader(mut reader: impl io::Read) -> Result<DocBuf, Error> {
     from_slice(&text)
 }
 
+/// Gives an encoder the value that JSON text is, as events among others. Of the options those of
+/// values count; those of the document are the encoder's.
+///
+/// # Errors
+/// As [`from_slice`]. The encoder cannot be used further.
+///
+/// ```
+/// let mut encoder = livebuf::Encoder::new();
+/// encoder.begin_array()?;
+/// encoder.i64(1)?;
+/// livebuf_json::read_into(&mut encoder, r#"{"lap": 2}"#, &Default::default())?;
+/// encoder.end_array()?;
+/// assert_eq!(livebuf_json::to_string(&encoder.finish()?)?, r#"[1,{"lap":2}]"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_into(encoder: &mut Encoder, text: &str, options: &ReadOptions) -> Result<(), Error> {
+    let read = options.reader(text.as_bytes()).only(encoder, None);
+    read.map_err(|failure| failure.into_error(text.as_bytes(), Before::default()))
+}
+
 /// Reads JSON text into a document by the options; as [`from_slice`].
 ///
 /// # Errors

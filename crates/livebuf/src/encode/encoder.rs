@@ -15,6 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::inline_span;
 use crate::format::layout::*;
 use crate::store::storage::{Storage, VecStorage};
+#[cfg(feature = "serde")]
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// Builds a document from events, as JSON would give them.
@@ -77,7 +79,15 @@ pub struct Encoder<S = VecStorage> {
     pub(super) first_list: u32,
     /// The key that came twice, if that was refused.
     doubled: Option<Vec<u8>>,
+    /// Reads the text of serde_json's `RawValue`.
+    #[cfg(feature = "serde")]
+    pub(crate) raw_json: Option<ReadJson<S>>,
 }
+
+/// Gives an encoder the value that JSON text is.
+#[cfg(feature = "serde")]
+pub type ReadJson<S = VecStorage> =
+    fn(&mut Encoder<S>, &str) -> core::result::Result<(), Box<dyn core::error::Error>>;
 
 /// Whether the encoder begins anew where an object becomes a map, so that its values wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -168,7 +178,16 @@ impl<S: Storage> Encoder<S> {
             anew: Anew::May,
             first_list: 0,
             doubled: None,
+            #[cfg(feature = "serde")]
+            raw_json: None,
         }
+    }
+
+    /// What reads raw JSON text (`serde_json::value::RawValue`) in values that serde serializes to
+    /// this encoder: `livebuf_json::read_into`. Without it such text is an error.
+    #[cfg(feature = "serde")]
+    pub fn set_raw_json(&mut self, read: ReadJson<S>) {
+        self.raw_json = Some(read);
     }
 
     /// Begins a new document, in other storage and with other options. The encoder keeps its
@@ -179,6 +198,10 @@ impl<S: Storage> Encoder<S> {
         self.out = Output::new(storage, options.limits.document);
         self.clear();
         (self.anew, self.first_list) = (Anew::May, 0);
+        #[cfg(feature = "serde")]
+        {
+            self.raw_json = None;
+        }
     }
 
     /// About how many bytes of memory [`restart`](Self::restart) keeps for the next document. The

@@ -30,6 +30,8 @@ mod tensors;
 mod texts;
 
 pub use encoder::Encoder;
+#[cfg(feature = "serde")]
+pub use encoder::ReadJson;
 pub use options::{DuplicateKeys, EncodeOptions};
 
 use crate::block::record::{Raw, check_extended_span, check_immediate};
