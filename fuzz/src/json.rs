@@ -260,6 +260,9 @@ fn sequence(text: &[u8], surrogates: Surrogates) {
             return;
         }
     }
+    if surrogates == Surrogates::Replace {
+        return;
+    }
     for cut in (0..text.len()).step_by(1 + text.len() / 64) {
         let Err(error) = all(&text[..cut]) else { continue };
         // A character may be cut, too.

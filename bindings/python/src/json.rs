@@ -42,6 +42,7 @@ use crate::view::{Array, DETACH, Document, Object};
     data, *, lines=false, tables=true, min_width=1, numbers="exact", duplicate_keys="last",
     recognize=false, surrogates="error", skip_bad=None
 ))]
+#[allow(clippy::too_many_arguments, reason = "options by their names")]
 pub(crate) fn from_json(
     data: &Bound<'_, PyAny>,
     lines: bool,

@@ -596,7 +596,7 @@ impl Failure {
         let error = match self.cause {
             Cause::Core(error) => Error::encoding(error, self.key),
             Cause::Text(problem) => {
-                let (kind, message) = problem.explain(text, self.offset);
+                let (kind, message) = problem.explain(text, before.bytes + self.offset);
                 Error::new(kind, message)
             }
         };
