@@ -178,18 +178,18 @@ impl<'t> Reader<'t> {
     fn value(&mut self, encoder: &mut Encoder, progress: Progress<'_>) -> Result<(), Cause> {
         // One byte per level; the encoder refuses levels beyond its limit.
         let mut open: Vec<Open> = Vec::new();
-        let (mut next, policy) = (self.next(), self.policy);
+        let (mut next, Policy { numbers, recognize, .. }) = (self.next(), self.policy);
         'value: loop {
             match next {
                 b'"' => {
                     self.at += 1;
                     let text = self.string()?;
-                    match policy.recognize.then(|| Extended::recognize(text)).flatten() {
+                    match recognize.then(|| Extended::recognize(text)).flatten() {
                         Some(value) => encoder.extended(value)?,
                         None => encoder.str(text)?,
                     }
                 }
-                b'-' | b'0'..=b'9' => self.number(policy, encoder)?,
+                b'-' | b'0'..=b'9' => self.number(numbers, encoder)?,
                 b'{' => {
                     encoder.begin_object()?;
                     self.at += 1;
@@ -457,7 +457,7 @@ impl<'t> Reader<'t> {
     }
 
     #[inline]
-    fn number(&mut self, policy: Policy, encoder: &mut Encoder) -> Result<(), Cause> {
+    fn number(&mut self, numbers: NumberPolicy, encoder: &mut Encoder) -> Result<(), Cause> {
         /// Powers of ten that an f64 holds exactly.
         const POWERS: [f64; 23] = [
             1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -476,12 +476,11 @@ impl<'t> Reader<'t> {
         let next = self.byte();
         if next != b'.' && next | 0x20 != b'e' {
             // So many digits fit an i64. -0 is a float.
-            if count <= 18 && policy.numbers == NumberPolicy::Exact && !(is_negative && value == 0)
-            {
+            if count <= 18 && numbers == NumberPolicy::Exact && !(is_negative && value == 0) {
                 let value = value as i64;
                 return Ok(encoder.i64(if is_negative { -value } else { value })?);
             }
-            return self.literal(start, policy, encoder);
+            return self.literal(start, numbers, encoder);
         }
         if next == b'.' {
             let end;
@@ -493,7 +492,7 @@ impl<'t> Reader<'t> {
                 return Err(self.wrong(Problem::Number, Problem::EndOfValue));
             }
             if self.byte() | 0x20 != b'e' {
-                if count <= MAX_DIGITS && policy.numbers == NumberPolicy::Exact {
+                if count <= MAX_DIGITS && numbers == NumberPolicy::Exact {
                     // Clinger: where both are exact, so is the rounding of their quotient.
                     let value = match POWERS.get(places) {
                         Some(power) if value < 1 << 53 => {
@@ -504,7 +503,7 @@ impl<'t> Reader<'t> {
                     };
                     return Ok(encoder.f64(value)?);
                 }
-                return self.literal(start, policy, encoder);
+                return self.literal(start, numbers, encoder);
             }
         }
         self.at += 1;
@@ -516,14 +515,19 @@ impl<'t> Reader<'t> {
             return Err(self.wrong(Problem::Number, Problem::EndOfValue));
         }
         self.at = end;
-        self.literal(start, policy, encoder)
+        self.literal(start, numbers, encoder)
     }
 
     /// The number whose literal begins at `start` and ends here.
     #[inline(never)]
-    fn literal(&self, start: usize, policy: Policy, encoder: &mut Encoder) -> Result<(), Cause> {
+    fn literal(
+        &self,
+        start: usize,
+        numbers: NumberPolicy,
+        encoder: &mut Encoder,
+    ) -> Result<(), Cause> {
         let literal = &self.text[start..self.at];
-        match policy.numbers {
+        match numbers {
             NumberPolicy::AllText => encoder.number_text(literal)?,
             NumberPolicy::Exact => match Number::of(literal) {
                 Number::I64(value) => encoder.i64(value)?,
