@@ -1,11 +1,13 @@
 //! Any JSON text, against serde_json: accepted or refused alike, every value
-//! exactly, in order; and printed, it is read as the same bytes again.
+//! exactly, in order; and printed, it is read as the same bytes again. Half surrogates are
+//! replaced or refused, and the text is read as lines, too: as values one after another, cut
+//! short at each byte, and line by line.
 
 use crate::tree::Tree;
 use livebuf::{DuplicateKeys, Extended, Kind};
 use livebuf_json::{
-    ErrorKind, NonFinite, NumberPolicy, PrintOptions, ReadOptions, from_slice, from_slice_with,
-    to_string_with, to_vec,
+    ErrorKind, NonFinite, NumberPolicy, PrintOptions, ReadOptions, Surrogates, documents,
+    from_lines, from_lines_skipping, from_slice, from_slice_with, to_string_with, to_vec,
 };
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -13,6 +15,9 @@ use std::sync::OnceLock;
 
 /// Nesting that is accepted.
 const DEPTH: usize = 1_000;
+
+/// A byte order mark.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Pieces that JSON is made of, so that random bytes often make some.
 const TOKENS: [&str; 64] = [
@@ -71,7 +76,7 @@ const TOKENS: [&str; 64] = [
     "0e999999999999",
     "\"\\u00e9\\n\\/\"",
     "\"\\ud83d\\ude00\"",
-    "\"\\ud800\"",
+    "\"\\ud83d\\udbffx\\uDE00\"",
     "\"é√😀\u{7f}\"",
     "\"\t\"",
     "\"\\x\"",
@@ -137,7 +142,9 @@ pub fn run(data: &[u8]) {
 fn sound(byte: u8) -> &'static str {
     static SOUND: OnceLock<Vec<&str>> = OnceLock::new();
     let sound = SOUND.get_or_init(|| {
-        let values = TOKENS.iter().filter(|token| Expected::read(token.as_bytes()).is_ok());
+        let values = TOKENS
+            .iter()
+            .filter(|token| Expected::read(token.as_bytes(), Surrogates::Error).is_ok());
         values.copied().collect()
     });
     if byte == 255 { "00" } else { sound[usize::from(byte) % sound.len()] }
@@ -156,7 +163,13 @@ fn name(byte: &u8, open: Option<&char>) -> String {
 /// Where the two disagree.
 pub fn check(text: &[u8]) {
     crate::note(|| String::from_utf8_lossy(text).into_owned());
-    let expected = Expected::read(text);
+    for surrogates in [Surrogates::Error, Surrogates::Replace] {
+        sequence(text, surrogates);
+        lines(text, surrogates);
+    }
+    replaced(text);
+    let unmarked = text.strip_prefix(MARK).unwrap_or(text);
+    let expected = Expected::read(unmarked, Surrogates::Error);
     let doc = match (from_slice(text), expected) {
         (Ok(doc), Ok(expected)) => {
             let found = Tree::of_valid(doc.valid().expect("ours").root());
@@ -202,8 +215,103 @@ fn literals(text: &[u8]) {
     let options = ReadOptions::new().numbers(NumberPolicy::AllText);
     let doc = from_slice_with(text, &options).expect("accepted as before");
     let found = Tree::of_valid(doc.valid().expect("ours").root());
-    let expected = Expected::literal(text).expect("accepted as before");
+    let unmarked = text.strip_prefix(MARK).unwrap_or(text);
+    let expected = Expected::literal(unmarked).expect("accepted as before");
     assert!(found.same(&expected.tree), "{found:?} for {:?}", expected.tree);
+}
+
+/// With half surrogates replaced, the text is refused or read as serde_json has it.
+fn replaced(text: &[u8]) {
+    let options = ReadOptions::new().surrogates(Surrogates::Replace);
+    let unmarked = text.strip_prefix(MARK).unwrap_or(text);
+    match (from_slice_with(text, &options), Expected::read(unmarked, Surrogates::Replace)) {
+        (Ok(doc), Ok(expected)) => {
+            let found = Tree::of_valid(doc.valid().expect("ours").root());
+            assert!(found.same(&expected.tree), "{found:?} for {:?}", expected.tree);
+        }
+        (Err(_), Err(_)) => {}
+        (found, expected) => panic!("{found:?} for {:?}", expected.map(|expected| expected.tree)),
+    }
+}
+
+/// Values one after another, as one array and as a document each; and again where the text is cut.
+fn sequence(text: &[u8], surrogates: Surrogates) {
+    let options = ReadOptions::new().surrogates(surrogates);
+    let (expected, is_whole) = Expected::sequence(text, surrogates);
+    let each: Vec<_> = documents(text, &options).collect();
+    let sound = each.iter().map_while(|doc| doc.as_ref().ok());
+    let found: Vec<_> =
+        sound.map(|doc| Tree::of_valid(doc.valid().expect("ours").root())).collect();
+    let found = Tree::Array(found);
+    assert!(found.same(&expected), "{found:?} for {expected:?}");
+    assert_eq!(each.last().is_none_or(Result::is_ok), is_whole, "{:?}", each.last());
+    let all = |text| {
+        let doc = from_lines(text, &options)?;
+        Ok::<_, livebuf_json::Error>(Tree::of_valid(doc.valid().expect("ours").root()))
+    };
+    match all(text) {
+        Ok(found) => assert!(is_whole && found.same(&expected), "{found:?} for {expected:?}"),
+        Err(error) if is_whole => assert_eq!(error.kind(), ErrorKind::NestingLimit),
+        Err(error) => {
+            // What is before the value that is wrong is whole.
+            let value = error.value_position().expect("a place").offset as usize;
+            let before = all(&text[..value]).expect("whole values");
+            assert!(before.same(&expected), "{before:?} for {expected:?}");
+            return;
+        }
+    }
+    if surrogates == Surrogates::Replace {
+        return;
+    }
+    for cut in (0..text.len()).step_by(1 + text.len() / 64) {
+        let Err(error) = all(&text[..cut]) else { continue };
+        // A character may be cut, too.
+        assert!(error.kind() != ErrorKind::Syntax || text[cut] & 0xC0 == 0x80, "{error}");
+        let value = error.value_position().expect("a place").offset as usize;
+        let (Ok(before), Ok(behind)) = (all(&text[..value]), all(&text[value..])) else {
+            assert_eq!(error.kind(), ErrorKind::NestingLimit);
+            continue;
+        };
+        let (Tree::Array(mut both), Tree::Array(behind)) = (before, behind) else { panic!() };
+        both.extend(behind);
+        assert!(Tree::Array(both).same(&expected), "cut at {cut}: {error}");
+    }
+}
+
+/// Each line by itself, and those skipped that are no JSON.
+fn lines(text: &[u8], surrogates: Surrogates) {
+    let options = ReadOptions::new().surrogates(surrogates);
+    let is_blank = |line: &&[u8]| line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+    let lines = text.split(|&byte| byte == b'\n').filter(|line| !is_blank(line));
+    let expected: Vec<_> = lines
+        .map(|line| Expected::read(line.strip_prefix(MARK).unwrap_or(line), surrogates))
+        .collect();
+    let each: Vec<_> = documents(text, &options).each_line().collect();
+    assert_eq!(each.len(), expected.len());
+    for (found, expected) in each.iter().zip(&expected) {
+        match (found, expected) {
+            (Ok(doc), Ok(expected)) => {
+                let found = Tree::of_valid(doc.valid().expect("ours").root());
+                assert!(found.same(&expected.tree), "{found:?} for {:?}", expected.tree);
+            }
+            (Err(_), Err(_)) => {}
+            _ => panic!("{found:?}: another verdict"),
+        }
+    }
+    let mut skipped = Vec::new();
+    let skip = |error: livebuf_json::Error| skipped.push(error);
+    let found = from_lines_skipping(text, &options, skip).expect("few lines");
+    let found = Tree::of_valid(found.valid().expect("ours").root());
+    // In the array there is a level less for the elements.
+    let deep = |error: &livebuf_json::Error| error.kind() == ErrorKind::NestingLimit;
+    if !skipped.iter().any(deep) {
+        let sound = expected.into_iter().flatten().map(|expected| expected.tree).collect();
+        assert!(found.same(&Tree::Array(sound)), "{found:?}");
+        let wrong = each.into_iter().filter_map(Result::err);
+        assert!(
+            wrong.map(|error| error.position()).eq(skipped.iter().map(|error| error.position()))
+        );
+    }
 }
 
 // --- what serde_json says ---------------------------------------------------
@@ -221,22 +329,67 @@ struct Expected {
     /// A key occurs twice in one object.
     doubled: bool,
     all_text: bool,
+    surrogates: Surrogates,
 }
 
 impl Expected {
-    fn read(text: &[u8]) -> Result<Expected, Refusal> {
-        Self::read_as(text, false)
+    fn read(text: &[u8], surrogates: Surrogates) -> Result<Expected, Refusal> {
+        Self::read_as(text, surrogates, false)
     }
 
     fn literal(text: &[u8]) -> Result<Expected, Refusal> {
-        Self::read_as(text, true)
+        Self::read_as(text, Surrogates::Error, true)
     }
 
-    fn read_as(text: &[u8], all_text: bool) -> Result<Expected, Refusal> {
+    fn read_as(text: &[u8], surrogates: Surrogates, all_text: bool) -> Result<Expected, Refusal> {
         let raw: &RawValue = serde_json::from_slice(text).map_err(|_| Refusal::NotJson)?;
-        let mut expected = Expected { tree: Tree::Null, doubled: false, all_text };
+        let mut expected = Expected { tree: Tree::Null, doubled: false, all_text, surrogates };
         expected.tree = expected.value(raw.get(), 0)?;
         Ok(expected)
+    }
+
+    /// An array of the values that follow one another, as far as they are sound, and whether all are.
+    fn sequence(mut text: &[u8], surrogates: Surrogates) -> (Tree, bool) {
+        let space = |text: &[u8]| {
+            text.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count()
+        };
+        let mut values = Vec::new();
+        loop {
+            text = &text[space(text)..];
+            text = text.strip_prefix(MARK).unwrap_or(text);
+            let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<&RawValue>();
+            let value = match stream.next() {
+                None => return (Tree::Array(values), true),
+                Some(Ok(raw)) => Expected::read(raw.get().as_bytes(), surrogates),
+                Some(Err(_)) => return (Tree::Array(values), false),
+            };
+            text = &text[stream.byte_offset()..];
+            // serde_json says of a comma behind a number that the next value is wrong.
+            match (value, text.first()) {
+                (Ok(value), None | Some(b' ' | b'\t' | b'\r' | b'\n' | b'{' | b'[' | b'"')) => {
+                    values.push(value.tree);
+                }
+                (Ok(value), _)
+                    if matches!(
+                        value.tree,
+                        Tree::Array(_) | Tree::Object(..) | Tree::String(_)
+                    ) =>
+                {
+                    values.push(value.tree);
+                }
+                _ => return (Tree::Array(values), false),
+            }
+        }
+    }
+
+    /// The text of a string, halves of surrogate pairs replaced or refused.
+    fn text(&self, Wtf8(mut text): Wtf8) -> Result<String, Refusal> {
+        for at in 0..text.len().saturating_sub(2) {
+            if self.surrogates == Surrogates::Replace && text[at] == 0xED && text[at + 1] >= 0xA0 {
+                text[at..at + 3].copy_from_slice("\u{fffd}".as_bytes());
+            }
+        }
+        String::from_utf8(text).map_err(|_| Refusal::NotJson)
     }
 
     fn value(&mut self, text: &str, depth: usize) -> Result<Tree, Refusal> {
@@ -245,7 +398,7 @@ impl Expected {
             Some(b'n') => Tree::Null,
             Some(b't') => Tree::Bool(true),
             Some(b'f') => Tree::Bool(false),
-            Some(b'"') => Tree::String(serde_json::from_str(text).map_err(refused)?),
+            Some(b'"') => Tree::String(self.text(serde_json::from_str(text).map_err(refused)?)?),
             Some(b'[') if depth < DEPTH => {
                 let elements: Vec<&RawValue> = serde_json::from_str(text).map_err(refused)?;
                 let elements = elements.into_iter().map(|raw| self.value(raw.get(), depth + 1));
@@ -256,6 +409,7 @@ impl Expected {
                 let mut places = HashMap::new();
                 let mut members: Vec<(String, Tree)> = Vec::new();
                 for (key, raw) in raw.0 {
+                    let key = self.text(key)?;
                     let value = self.value(raw.get(), depth + 1)?;
                     // The last of equal keys wins, at the place of the first.
                     match places.get(&key) {
@@ -299,7 +453,28 @@ pub fn number(literal: &str) -> Tree {
 }
 
 /// An object's members as they are written, equal keys too.
-struct Members<'t>(Vec<(String, &'t RawValue)>);
+struct Members<'t>(Vec<(Wtf8, &'t RawValue)>);
+
+/// The text of a string, in which halves of surrogate pairs stand by themselves.
+struct Wtf8(Vec<u8>);
+
+impl<'t> serde::Deserialize<'t> for Wtf8 {
+    fn deserialize<D: serde::Deserializer<'t>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Wtf8;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("text")
+            }
+
+            fn visit_bytes<E: serde::de::Error>(self, text: &[u8]) -> Result<Wtf8, E> {
+                Ok(Wtf8(text.to_owned()))
+            }
+        }
+        deserializer.deserialize_bytes(Visitor)
+    }
+}
 
 impl<'t> serde::Deserialize<'t> for Members<'t> {
     fn deserialize<D: serde::Deserializer<'t>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,6 +1,9 @@
 //! Errors: the kind, the place, and a message that says what to do.
 
-use livebuf_json::{DuplicateKeys, ErrorKind, Limits, ReadOptions, from_slice, from_slice_with};
+use livebuf_json::{
+    DuplicateKeys, ErrorKind, Limits, ReadOptions, Surrogates, from_lines, from_slice,
+    from_slice_with,
+};
 
 #[test]
 fn places_and_kinds() {
@@ -19,7 +22,11 @@ fn places_and_kinds() {
         (b"nul", UnexpectedEnd, 1, 4, 3),
         (b"[\n\"\xC3\xA9\xC3\xA9\", x]", Syntax, 2, 7, 10),
         (b"1 1", Syntax, 1, 3, 2),
-        (b"\xEF\xBB\xBF{}", Syntax, 1, 1, 0),
+        (b"\xEF\xBB\xBF{]", Syntax, 1, 3, 4),
+        (b"\xEF\xBB\xBF", UnexpectedEnd, 1, 2, 3),
+        (b"\xEF\xBB\xBF\xEF\xBB\xBF1", Syntax, 1, 2, 3),
+        (b" \xEF\xBB\xBF1", Syntax, 1, 2, 1),
+        (b"\xEF\xBB1", Syntax, 1, 1, 0),
         (b"[\"ab\xFFc\"]", InvalidUtf8, 1, 5, 4),
         (b"[\"\\n\\n\\nab\xFFc\"]", InvalidUtf8, 1, 11, 10),
         (b"[\"a\nb\"]", Syntax, 1, 4, 3),
@@ -109,7 +116,98 @@ fn duplicate_keys_by_option() {
     let error = from_slice_with(text, &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DuplicateKey);
     assert!(error.position().unwrap().line >= 3, "{error}");
+    assert_eq!(error.doubled_key(), Some("a"));
+    assert!(error.to_string().starts_with("the key \"a\" occurs twice in one object, at line 3"));
     assert!(from_slice_with(b"[{\"a\":1},{\"a\":1}]", &options).is_ok());
+}
+
+/// Whoever finds it: the key itself, the end of a map, or rows that are expected to be alike.
+#[test]
+fn errors_name_the_key_that_comes_twice() {
+    let refused = |text: &str| {
+        let options = ReadOptions::new().duplicate_keys(DuplicateKeys::Error);
+        from_slice_with(text.as_bytes(), &options).unwrap_err()
+    };
+    let members = |count| (0..count).map(|n| format!("\"k{n}\":{n}")).collect::<Vec<_>>().join(",");
+    let rows = vec![r#"{"a":1,"b":2}"#; 300].join(",");
+    let (key, long) = ("k".repeat(300), "k".repeat(1000));
+    for (text, key) in [
+        (r#"{"a":1,"b":{"a":1},"b":2}"#.to_owned(), "b"),
+        (r#"{"\u0061\n":1,"a\n":2}"#.to_owned(), "a\n"),
+        (format!("{{{},\"k7\":0}}", members(300)), "k7"),
+        (format!("[{{{},\"k7\":0}}]", members(300)), "k7"),
+        (format!("[{rows},{{\"a\":1,\"a\":2}}]"), "a"),
+        (format!("{{\"{key}\":1,\"b\":1,\"{key}\":1}}"), &key),
+        (format!("{{\"{long}\":1,\"b\":1,\"{long}\":1}}"), &long),
+    ] {
+        let error = refused(&text);
+        assert_eq!(error.doubled_key(), Some(key), "{error}");
+        assert!(error.to_string().len() < 200, "{error}");
+    }
+    assert_eq!(from_slice(b"[").unwrap_err().doubled_key(), None);
+}
+
+#[test]
+fn a_byte_order_mark_is_passed_over() {
+    for text in ["{\"a\":1}", " [1]\n", "7", "\"\u{feff}\""] {
+        let marked = format!("\u{feff}{text}");
+        let expected = from_slice(text.as_bytes()).unwrap();
+        assert_eq!(from_slice(marked.as_bytes()).unwrap().as_bytes(), expected.as_bytes());
+    }
+}
+
+#[test]
+fn halves_of_surrogate_pairs_are_replaced_if_asked() {
+    let options = ReadOptions::new().surrogates(Surrogates::Replace);
+    for (text, printed) in [
+        (r#"["\ud800"]"#, "[\"\u{fffd}\"]"),
+        (r#"["\udc00x"]"#, "[\"\u{fffd}x\"]"),
+        (r#"["\ud83d\ude00"]"#, "[\"😀\"]"),
+        (r#"["\ud83d\ud83d\ude00\ude00"]"#, "[\"\u{fffd}😀\u{fffd}\"]"),
+        (r#"["\ud83d\u0041"]"#, "[\"\u{fffd}A\"]"),
+        (r#"["\ud83d\n"]"#, "[\"\u{fffd}\\n\"]"),
+        (r#"{"\udfff":1,"\ud800":2}"#, "{\"\u{fffd}\":2}"),
+    ] {
+        assert!(text.contains("ude00\"]") || from_slice(text.as_bytes()).is_err(), "{text}");
+        let document = from_slice_with(text.as_bytes(), &options).unwrap();
+        assert_eq!(crate::tree::print(&document), printed, "{text}");
+    }
+    // Other escapes are as wrong as before, and so are halves that are not escaped.
+    for (text, offset) in [
+        (&br#""\ud80""#[..], 6),
+        (br#""\ud800\ud80""#, 12),
+        (br#""\ud800\x""#, 8),
+        (br#""\ud800"#, 7),
+        (b"\"\xED\xA0\x80\"", 1),
+    ] {
+        let error = from_slice_with(text, &options).unwrap_err();
+        assert_eq!(error.position().unwrap().offset, offset, "{error}");
+    }
+}
+
+/// Other formats given as JSON.
+#[test]
+fn errors_say_what_text_is_that_is_no_json() {
+    let document = from_slice(b"[1]").unwrap();
+    for (text, words) in [
+        (&b"\x1f\x8b\x08\0"[..], ["gzip", "gzip -dc"]),
+        (b"\x28\xb5\x2f\xfd\0", ["Zstandard", "zstd -dc"]),
+        (b"PAR1\x15\x04", ["Parquet", "livebuf from-parquet"]),
+        (b"\xff\xfe{\0}\0", ["UTF-16", "iconv"]),
+        (b"\xfe\xff\0{\0}", ["UTF-16", "iconv"]),
+        (b"{\0}\0", ["UTF-16", "iconv"]),
+        (b"\0[\0]", ["UTF-16", "iconv"]),
+        (b"\"\0a\0\"\0", ["UTF-16", "iconv"]),
+        (b"1\0", ["UTF-16", "iconv"]),
+        (document.as_bytes(), ["a LiveBuf document", "livebuf to-json"]),
+        (b"\xABLBL\0\0\0\0", ["a LiveBuf log", "livebuf log cat"]),
+    ] {
+        let read = [from_slice(text), from_lines(text, &ReadOptions::new())];
+        for error in read.map(|read| read.unwrap_err()) {
+            assert_eq!(error.kind(), ErrorKind::Syntax);
+            assert!(words.iter().all(|word| error.to_string().contains(word)), "{error}");
+        }
+    }
 }
 
 /// Bug: a key that an object within the value of the one before had made was not noticed when it came

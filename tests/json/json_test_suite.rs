@@ -38,7 +38,7 @@ const DECIDED: &[(&str, bool, &str)] = &[
     ("i_string_utf16BE_no_BOM.json", false, "UTF-8 only"),
     ("i_string_utf16LE_no_BOM.json", false, "UTF-8 only"),
     ("i_structure_500_nested_arrays.json", true, "within the nesting limit of 1,000"),
-    ("i_structure_UTF-8_BOM_empty_object.json", false, "no byte order mark"),
+    ("i_structure_UTF-8_BOM_empty_object.json", true, "the mark is passed over"),
 ];
 
 #[test]
@@ -63,8 +63,8 @@ fn the_suite_is_decided() {
         match livebuf_json::from_slice(&text) {
             Ok(_) => {
                 assert!(accept, "{name} was accepted");
-                // serde_json, the oracle, does not read what is nested deeper than 128.
-                if !name.contains("nested_arrays") {
+                // serde_json, the oracle, does not read what is nested deeper than 128, nor the mark.
+                if !name.contains("nested_arrays") && !name.contains("BOM") {
                     round_trip(&text);
                 }
             }

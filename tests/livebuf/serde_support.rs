@@ -1135,6 +1135,14 @@ fn nesting_to_the_limit() {
 #[test]
 fn raw_json_is_the_value_it_stands_for() {
     use serde_json::value::RawValue;
+    fn to_doc<T: Serialize + ?Sized>(value: &T) -> Result<DocBuf, SerdeError> {
+        let mut encoder = Encoder::new();
+        encoder.set_raw_json(|encoder, text| {
+            Ok(livebuf_json::read_into(encoder, text, &Default::default())?)
+        });
+        value.serialize(&mut encoder)?;
+        Ok(encoder.finish()?)
+    }
     for text in [
         "null",
         " true ",
@@ -1219,13 +1227,16 @@ fn raw_json_is_the_value_it_stands_for() {
     ] {
         assert!(serde_json::from_str::<serde_json::Value>(text).is_err(), "{text}");
         let error = to_doc(&Forged(text)).unwrap_err();
-        assert!(
-            matches!(error.kind(), ErrorKind::Custom | ErrorKind::BadNumber),
-            "{text}: {error}"
-        );
+        assert_eq!(error.kind(), ErrorKind::Custom, "{text}: {error}");
+        let direct = livebuf_json::from_str(text).unwrap_err().to_string();
+        assert!(error.to_string().contains(&direct), "{error}");
     }
     let deep = format!("{}{}", "[".repeat(2000), "]".repeat(2000));
     assert_eq!(to_doc(&Forged(&deep)).unwrap_err().kind(), ErrorKind::NestingLimit);
+    // Nothing reads it but what was given.
+    let error = livebuf::to_doc(&Forged("1")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("livebuf_json::read_into"), "{error}");
 }
 
 // --- json! ------------------------------------------------------------------

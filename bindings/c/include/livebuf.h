@@ -2265,8 +2265,12 @@ typedef struct {
  */
 #define LIVEBUF_JSON_RECOGNIZE 16
 
+/** Reading: escapes that are half of a surrogate pair become U+FFFD; else they are an error. */
+#define LIVEBUF_JSON_REPLACE_SURROGATES 32
+
 /**
- * A document that manages its memory, made from JSON text (RFC 8259, strictly).
+ * A document that manages its memory, made from JSON text (RFC 8259, strictly; a byte order mark
+ * is passed over).
  *
  * Memory: livebuf_destroy frees what it returns; the text is not needed afterwards. NULL:
  * `options` for the defaults, `allocator` for the system's, `error` if it is not wanted;

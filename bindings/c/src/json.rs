@@ -7,7 +7,7 @@ use std::io;
 
 use livebuf::{DocBuf, DuplicateKeys, Editor, Value};
 use livebuf_json::{
-    ErrorKind, NonFinite, NumberPolicy, PrintOptions, ReadOptions, default_max_bytes,
+    ErrorKind, NonFinite, NumberPolicy, PrintOptions, ReadOptions, Surrogates, default_max_bytes,
     from_slice_with, to_vec_with, to_writer,
 };
 
@@ -29,6 +29,8 @@ pub const LIVEBUF_JSON_NON_FINITE_NULL: u32 = 8;
 /// Reading: text that is a date, a date and time, a timestamp or a UUID becomes such a value;
 /// else it stays text. Printed again, a timestamp is in UTC, and a UUID in lower case.
 pub const LIVEBUF_JSON_RECOGNIZE: u32 = 16;
+/// Reading: escapes that are half of a surrogate pair become U+FFFD; else they are an error.
+pub const LIVEBUF_JSON_REPLACE_SURROGATES: u32 = 32;
 
 /// How JSON is read and printed; zeroed it is the default.
 #[repr(C)]
@@ -78,6 +80,9 @@ impl livebuf_json_options {
         }
         if self.flags & LIVEBUF_JSON_RECOGNIZE != 0 {
             options = options.recognize(true);
+        }
+        if self.flags & LIVEBUF_JSON_REPLACE_SURROGATES != 0 {
+            options = options.surrogates(Surrogates::Replace);
         }
         if let width @ (1 | 2 | 4 | 8) = self.min_width {
             options = options.min_width(width as u8);
@@ -153,7 +158,8 @@ unsafe fn read(
     guard(|| from_slice_with(text, &options).map_err(|error| from_json(&error)))
 }
 
-/// A document that manages its memory, made from JSON text (RFC 8259, strictly).
+/// A document that manages its memory, made from JSON text (RFC 8259, strictly; a byte order mark
+/// is passed over).
 ///
 /// Memory: livebuf_destroy frees what it returns; the text is not needed afterwards. NULL:
 /// `options` for the defaults, `allocator` for the system's, `error` if it is not wanted;

@@ -251,6 +251,14 @@ static void json(void) {
   STATUS(livebuf_to_json(livebuf_root(exact), NULL, text, sizeof text, NULL), LIVEBUF_OK);
   CHECK(!strcmp(text, literal));
   livebuf_destroy(exact);
+  const char *half = "\xEF\xBB\xBF[\"\\ud800\"]";
+  CHECK(!livebuf_from_json(half, strlen(half), NULL, NULL, &error));
+  CHECK(error.status == LIVEBUF_BAD_TEXT && error.offset == 11);
+  options = (livebuf_json_options){.flags = LIVEBUF_JSON_REPLACE_SURROGATES};
+  livebuf_doc *whole = livebuf_from_json(half, strlen(half), &options, NULL, NULL);
+  STATUS(livebuf_to_json(livebuf_root(whole), NULL, text, sizeof text, NULL), LIVEBUF_OK);
+  CHECK(!strcmp(text, "[\"\xEF\xBF\xBD\"]"));
+  livebuf_destroy(whole);
 }
 
 /* A table that was opened is validated by the first edit that needs it, in the room behind. */

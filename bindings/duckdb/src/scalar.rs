@@ -5,7 +5,7 @@ use crate::error::{Fault, caught};
 use libduckdb_sys::*;
 use livebuf::{Doc, Extended, Key, Value, View};
 use livebuf_json::ReadOptions;
-use livebuf_sql::{Number, Path, Step, json, number, type_name};
+use livebuf_sql::{Number, Path, READ_OPTIONS, Step, json, number, read_options, type_name};
 use std::borrow::Cow;
 use std::ffi::CStr;
 
@@ -308,7 +308,7 @@ pub(crate) fn printed(value: Value<'_>) -> Result<Option<Cow<'_, str>>, Fault> {
     Ok(Some(Cow::Owned(json(value, u32::MAX.into())?)))
 }
 
-/// `lb_from_json(json)`, `lb_from_json(json, 'recognize')`: documents.
+/// `lb_from_json(json)`, `lb_from_json(json, options)`: documents.
 fn from_json(chunk: &Chunk<'_>, out: &mut Vector<'_>) -> Result<(), Fault> {
     let given = chunk.column(0)?.texts()?;
     let modes = match chunk.columns() {
@@ -319,10 +319,10 @@ fn from_json(chunk: &Chunk<'_>, out: &mut Vector<'_>) -> Result<(), Fault> {
         let Some(text) = given.get(row) else { return Ok(None) };
         let options = match &modes {
             None => ReadOptions::new(),
-            Some(modes) => match modes.get(row) {
-                Some(b"recognize") => ReadOptions::new().recognize(true),
-                _ => return Err(Fault::Argument(2, "'recognize'")),
-            },
+            Some(modes) => {
+                let words = modes.get(row).and_then(|words| std::str::from_utf8(words).ok());
+                words.and_then(read_options).ok_or(Fault::Argument(2, READ_OPTIONS))?
+            }
         };
         read(text, &options).map(Some).map_err(|fault| Fault::Row(row, Box::new(fault)))
     })

@@ -78,6 +78,10 @@ def test_other_types(db):
     for value, name in zip(values, names, strict=True):
         assert db.one("SELECT lb_type(?)", db.document(value)) == name
     assert "argument 2 must be 'recognize'" in db.error("SELECT lb_from_json('1', 'x')")
+    half = r'"\ud800"'
+    assert "half of a surrogate pair" in db.error("SELECT lb_from_json(?)", half)
+    replaced = db.one("SELECT lb_from_json(?, 'surrogates=replace')", "\ufeff" + half)
+    assert db.one("SELECT lb_json(?)", replaced) == '"\ufffd"'
     assert "line 1, column 2" in db.error("SELECT lb_from_json('{')")
 
 

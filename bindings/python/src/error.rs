@@ -394,12 +394,20 @@ pub(crate) fn wrong_type(py: Python<'_>, message: String) -> PyErr {
     make(py, |c| &c.wrong_type, message, ErrorKind::WrongType, None)
 }
 
-/// An error of JSON text, or of printing it.
+/// A place in text, from which later ones are counted.
+#[derive(Default)]
+pub(crate) struct Place {
+    bytes: usize,
+    characters: usize,
+}
+
+/// An error of JSON text, or of printing it. Those of one text come in its order.
 pub(crate) fn json(
     py: Python<'_>,
     error: &livebuf_json::Error,
     input: &Bound<'_, PyAny>,
     text: &[u8],
+    before: &mut Place,
 ) -> PyErr {
     let Some(place) = error.position() else { return printing(py, error) };
     if let Some(memory) = out_of_memory(error.core_error().as_ref()) {
@@ -408,8 +416,9 @@ pub(crate) fn json(
     let mut offset = place.offset as usize;
     if input.is_instance_of::<PyString>() {
         // Counts characters: bytes that continue one do not count.
-        let before = text.get(..offset).unwrap_or(text);
-        offset = before.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
+        let between = text.get(before.bytes..offset).unwrap_or_default();
+        before.characters += between.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
+        (before.bytes, offset) = (offset, before.characters);
     }
     match classes(py) {
         Ok(classes) => {

@@ -1,7 +1,7 @@
 //! JSON text to documents and back.
 
 use livebuf::{DuplicateKeys, EncodeOptions, Value};
-use livebuf_json::{NumberPolicy, PrintOptions, ReadOptions};
+use livebuf_json::{NumberPolicy, PrintOptions, ReadOptions, Surrogates};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -15,10 +15,14 @@ use crate::view::{Array, DETACH, Document, Object};
 /// Reads JSON text (RFC 8259, strictly) into a document. Numbers are kept exactly, and keys in
 /// their order.
 ///
-/// Takes `str`, and UTF-8 in `bytes`, `bytearray`, `memoryview` and others. With `lines=True`
-/// the text is JSON lines, and the document is an array with an element for each line.
-/// `numbers="text"` keeps every number as it is written. If a key occurs twice in an object,
-/// the last one counts; with `duplicate_keys="error"` that is an error. With `recognize=True`
+/// Takes `str`, and UTF-8 in `bytes`, `bytearray`, `memoryview` and others; a byte order mark at
+/// its start is passed over. With `lines=True` the text is JSON lines, or values one after another
+/// as `jq` prints them, and the document is an array with an element for each. `skip_bad` then
+/// takes a function: lines that are no value by themselves are passed over, and it is called with
+/// the `JSONError` of each. `numbers="text"` keeps every number as it is written. If a key occurs twice in an object,
+/// the last one counts; with `duplicate_keys="error"` that is an error. Escapes that are half of a
+/// surrogate pair, such as `\ud800`, are an error, too; with `surrogates="replace"` they become
+/// U+FFFD. With `recognize=True`
 /// text that is a date, a date and time, or a UUID in full, as `to_json` prints them, becomes
 /// such a value.
 ///
@@ -28,11 +32,17 @@ use crate::view::{Array, DETACH, Document, Object};
 /// 1
 /// >>> livebuf.from_json('{"a": 1}\n{"a": 2}', lines=True)[1]["a"]
 /// 2
+/// >>> bad = []
+/// >>> len(livebuf.from_json('{"a": 1}\n{"a":\n{"a": 3}', lines=True, skip_bad=bad.append))
+/// 2
+/// >>> [error.lineno for error in bad]
+/// [2]
 #[pyfunction]
 #[pyo3(signature = (
     data, *, lines=false, tables=true, min_width=1, numbers="exact", duplicate_keys="last",
-    recognize=false
+    recognize=false, surrogates="error", skip_bad=None
 ))]
+#[allow(clippy::too_many_arguments, reason = "options by their names")]
 pub(crate) fn from_json(
     data: &Bound<'_, PyAny>,
     lines: bool,
@@ -41,6 +51,8 @@ pub(crate) fn from_json(
     numbers: &str,
     duplicate_keys: &str,
     recognize: bool,
+    surrogates: &str,
+    skip_bad: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Document> {
     let py = data.py();
     encode::options(tables, min_width)?;
@@ -57,15 +69,32 @@ pub(crate) fn from_json(
             "last" => DuplicateKeys::Last,
             "error" => DuplicateKeys::Error,
             _ => return Err(PyValueError::new_err("duplicate_keys must be \"last\" or \"error\"")),
+        })
+        .surrogates(match surrogates {
+            "error" => Surrogates::Error,
+            "replace" => Surrogates::Replace,
+            _ => return Err(PyValueError::new_err("surrogates must be \"error\" or \"replace\"")),
         });
-    let (export, encoded);
+    if let Some(function) = skip_bad {
+        if !lines {
+            return Err(PyValueError::new_err("skip_bad needs lines=True"));
+        }
+        if !function.is_callable() {
+            return Err(error::expected("a function for skip_bad, such as print,", function));
+        }
+    }
+    let (export, mut encoded);
     let text = match data.cast::<PyString>() {
         Ok(string) => match string.to_str() {
             Ok(text) => text.as_bytes(),
             // It has half a surrogate pair. Reading it as bytes tells where.
             Err(_) => {
-                encoded = string.call_method1("encode", ("utf-8", "surrogatepass"))?;
-                encoded.cast::<PyBytes>()?.as_bytes()
+                let bytes = string.call_method1("encode", ("utf-8", "surrogatepass"))?;
+                encoded = bytes.cast::<PyBytes>()?.as_bytes().to_vec();
+                if surrogates == "replace" {
+                    replace_surrogates(&mut encoded);
+                }
+                &encoded
             }
         },
         Err(_) => {
@@ -80,15 +109,34 @@ pub(crate) fn from_json(
             export.as_bytes()
         }
     };
-    let read = || match lines {
-        true => livebuf_json::from_lines(text, &options),
-        false => livebuf_json::from_slice_with(text, &options),
+    let (skips, mut skipped) = (skip_bad.is_some(), Vec::new());
+    let mut read = || match (skips, lines) {
+        (true, _) => {
+            livebuf_json::from_lines_skipping(text, &options, |failure| skipped.push(failure))
+        }
+        (false, true) => livebuf_json::from_lines(text, &options),
+        (false, false) => livebuf_json::from_slice_with(text, &options),
     };
     // Others may write to the buffer while it is parsed. That is safe: what is read is checked
     // as it is read.
     let made = if text.len() < DETACH { read() } else { py.detach(read) };
-    let made = made.map_err(|failure| error::json(py, &failure, data, text))?;
+    let mut place = error::Place::default();
+    if let Some(function) = skip_bad {
+        for failure in &skipped {
+            function.call1((error::json(py, failure, data, text, &mut place).into_value(py),))?;
+        }
+    }
+    let made = made.map_err(|failure| error::json(py, &failure, data, text, &mut place))?;
     Document::owned(py, &made)
+}
+
+/// Puts U+FFFD, which takes as many bytes, for each surrogate in a `str`'s bytes.
+fn replace_surrogates(text: &mut [u8]) {
+    for at in 0..text.len().saturating_sub(2) {
+        if text[at] == 0xED && text[at + 1] >= 0xA0 {
+            text[at..at + 3].copy_from_slice("\u{FFFD}".as_bytes());
+        }
+    }
 }
 
 /// Prints JSON text, as UTF-8 bytes: a document, a view, or anything that `dumps` takes.

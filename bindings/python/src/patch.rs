@@ -82,7 +82,7 @@ impl Patch {
             }
         };
         livebuf_patch::Patch::from_slice(text).map_err(|failure| match failure.json_error() {
-            Some(cause) => error::json(py, cause, object, text),
+            Some(cause) => error::json(py, cause, object, text, &mut Default::default()),
             None => Fault::from(failure).into(),
         })
     }

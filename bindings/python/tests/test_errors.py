@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 import pickle
 import re
@@ -260,7 +261,7 @@ class TestJSONErrors:
         assert of_bytes.value.pos - of_text.value.pos == 4
 
     def test_not_utf8(self) -> None:
-        for text in (b'"\xff"', b'["ok", "\xc3"]', b"\xff\xfe[\x00]\x00", b"\xef\xbb\xbf[]"):
+        for text in (b'"\xff"', b'["ok", "\xc3"]', b"\xff\xfe[\x00]\x00", b"\xef\xbb[]"):
             with pytest.raises(livebuf.JSONError):
                 livebuf.from_json(text)
 
@@ -271,10 +272,78 @@ class TestJSONErrors:
         with pytest.raises(livebuf.JSONError):
             livebuf.from_json('["\\ud800"]')
 
+    def test_half_a_surrogate_pair_is_replaced_if_asked(self) -> None:
+        for text in ('["\ud800x"]', '["\\ud800x"]', b'["\\ud800x"]', '["\\ud83d\ud800"]'):
+            replaced = livebuf.from_json(text, surrogates="replace")
+            assert replaced[0] in ("\ufffdx", "\ufffd\ufffd")
+        assert livebuf.from_json('["\\ud83d\\ude00"]', surrogates="replace") == ["😀"]
+        with pytest.raises(livebuf.JSONError):
+            livebuf.from_json(b'["\xed\xa0\x80"]', surrogates="replace")
+        with pytest.raises(ValueError, match='surrogates must be "error" or "replace"'):
+            livebuf.from_json("1", surrogates="ignore")  # type: ignore[arg-type]
+
+    def test_a_byte_order_mark_is_passed_over(self) -> None:
+        assert livebuf.from_json("\ufeff[1]") == [1]
+        assert livebuf.from_json(b"\xef\xbb\xbf[1]") == [1]
+        assert livebuf.from_json("\ufeff1\n2", lines=True) == [1, 2]
+        with pytest.raises(livebuf.JSONError) as caught:
+            livebuf.from_json("\ufeff[x]")
+        assert (caught.value.pos, caught.value.colno) == (2, 3)
+
+    def test_other_formats_are_named(self) -> None:
+        for data, words in (
+            (gzip.compress(b"{}"), "gzip -dc"),
+            (b"PAR1\x15\x04", "livebuf from-parquet"),
+            ("[1]".encode("utf-16"), "UTF-16"),
+            (livebuf.dumps([1]), "LiveBuf document"),
+            (b"\xabLBL\0\0\0\0", "livebuf log cat"),
+        ):
+            with pytest.raises(livebuf.JSONError, match=words):
+                livebuf.from_json(data)
+
+    def test_a_key_that_comes_twice_is_named(self) -> None:
+        with pytest.raises(livebuf.JSONError, match='the key "b" occurs twice'):
+            livebuf.from_json('{"a": 1, "b": 2, "b": 3}', duplicate_keys="error")
+
     def test_later_lines(self) -> None:
         with pytest.raises(livebuf.JSONError) as caught:
             livebuf.from_json('{"a": 1}\n{"a": 2}\n{"a": }', lines=True)
         assert caught.value.lineno == 3
+
+    def test_values_one_after_another(self) -> None:
+        assert livebuf.from_json('{\n "a": 1\n}\n{\n "a": 2\n}[3]4', lines=True) == [
+            {"a": 1},
+            {"a": 2},
+            [3],
+            4,
+        ]
+        with pytest.raises(livebuf.JSONError):
+            livebuf.from_json("2026-11-27", lines=True)
+
+    def test_bad_lines_are_skipped(self) -> None:
+        bad: list[livebuf.JSONError] = []
+        text = '{"é": 1}\n{"é":\n\n{"é" 3}\n[4]\n"\ud800"\n7'
+        assert livebuf.from_json(text, lines=True, skip_bad=bad.append) == [{"é": 1}, [4], 7]
+        assert [error.lineno for error in bad] == [2, 4, 6]
+        assert [error.pos for error in bad] == [14, 21, 29]
+        assert all(error.doc is text for error in bad)
+        many = "".join(f'{{"n": {n}}}\n{{"n": \n' for n in range(50_000))
+        bad.clear()
+        assert len(livebuf.from_json(many, lines=True, skip_bad=bad.append)) == 50_000
+        assert [error.lineno for error in bad] == list(range(2, 100_001, 2))
+        assert many[bad[-1].pos] == "\n"
+
+    def test_functions_for_bad_lines(self) -> None:
+        with pytest.raises(ValueError, match="needs lines=True"):
+            livebuf.from_json("1", skip_bad=print)
+        with pytest.raises(TypeError, match="a function for skip_bad"):
+            livebuf.from_json("1", lines=True, skip_bad=True)  # type: ignore[arg-type]
+
+        def refuse(error: livebuf.JSONError) -> None:
+            raise KeyError(error.lineno)
+
+        with pytest.raises(KeyError, match="2"):
+            livebuf.from_json("1\nx", lines=True, skip_bad=refuse)
 
 
 def test_tracebacks_name_them_as_users_do() -> None:

@@ -5,4 +5,4 @@ mod path;
 mod value;
 
 pub use path::{Path, PathError, Step, push};
-pub use value::{Number, is_damage, json, number, type_name};
+pub use value::{Number, READ_OPTIONS, is_damage, json, number, read_options, type_name};

@@ -1,7 +1,7 @@
 //! Values of documents, as SQL has them.
 
 use livebuf::{Error, ErrorKind, Kind, Value};
-use livebuf_json::{NonFinite, PrintOptions, default_max_bytes};
+use livebuf_json::{NonFinite, PrintOptions, ReadOptions, Surrogates, default_max_bytes};
 
 /// A number by its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +19,18 @@ pub fn number(text: &str) -> Option<Number> {
         Ok(value) => Some(Number::Integer(value)),
         Err(_) => text.parse().ok().map(Number::Float),
     }
+}
+
+/// What [`read_options`] knows.
+pub const READ_OPTIONS: &str = "'recognize', 'surrogates=replace' or both, with a space between";
+
+/// How JSON is read, by words of SQL.
+pub fn read_options(words: &str) -> Option<ReadOptions> {
+    words.split(' ').try_fold(ReadOptions::new(), |options, word| match word {
+        "recognize" => Some(options.recognize(true)),
+        "surrogates=replace" => Some(options.surrogates(Surrogates::Replace)),
+        _ => None,
+    })
 }
 
 /// A value's JSON text of at most so many bytes.

@@ -5,7 +5,7 @@ use crate::function::{PURE, scalar};
 use crate::value::{Sql, blob, document, extracted, most_bytes, text};
 use livebuf::{Doc, DocBuf, Value};
 use livebuf_json::{ReadOptions, from_slice_with};
-use livebuf_sql::{Path, json, type_name};
+use livebuf_sql::{Path, READ_OPTIONS, json, read_options, type_name};
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result as SqlResult};
@@ -22,14 +22,12 @@ pub(crate) fn register(db: &Connection) -> SqlResult<()> {
     scalar(db, "lb_error", &[1], PURE, lb_error)
 }
 
-/// `lb(json)`, `lb(json, 'recognize')`: a document.
+/// `lb(json)`, `lb(json, options)`: a document.
 fn lb(context: &Context<'_>) -> Result<Sql, Fault> {
     let mut options = ReadOptions::new();
     if context.len() == 2 {
-        match text(context, 1)? {
-            Some("recognize") => options = options.recognize(true),
-            _ => return Err(Fault::Argument(2, "'recognize'")),
-        }
+        let words = text(context, 1)?.and_then(read_options);
+        options = words.ok_or(Fault::Argument(2, READ_OPTIONS))?;
     }
     let mut doc;
     match context.get_raw(0) {

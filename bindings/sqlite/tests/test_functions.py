@@ -73,6 +73,8 @@ def test_wrong_arguments(db):
     assert "a document and a path" in db.error("SELECT lb_extract(lb('{}'))")
     assert "paths each with a value" in db.error("SELECT lb_set(lb('{}'), '$.a')")
     assert "argument 2 must be 'recognize'" in db.error("SELECT lb('{}', 'x')")
+    assert "half of a surrogate pair" in db.error("SELECT lb(?)", r'"\ud800"')
+    assert "argument 2 must be" in db.error("SELECT lb('{}', 'recognize  surrogates=replace')")
     assert "line 1, column 7" in db.error("SELECT lb('{\"a\": }')")
     assert "line 1" in db.error("SELECT lb('{a:1}')")
     assert "argument 2 must be a count" in db.error("SELECT lb_reserve(lb('{}'), -1)")
@@ -111,6 +113,10 @@ def test_types(db):
         ("datetime", "2026-11-25T10:00:00"),
         ("timestamp", "2026-11-25T10:00:00Z"),
     ]
+    words = "recognize surrogates=replace"
+    found = db.run("SELECT type, value FROM lb_each(lb(?, ?))", r'["\ud800","2026-11-25"]', words)
+    assert found == [("text", "\ufffd"), ("date", "2026-11-25")]
+    assert db.one("SELECT lb_json(lb(?))", "\ufeff[1]") == "[1]"
     # SQLite's date functions take them.
     sql = "SELECT unixepoch(lb_extract(lb(?, 'recognize'), '$[2]'))"
     assert db.one(sql, extended) == 1795600800

@@ -169,19 +169,27 @@ pub(crate) struct FromJson {
     pub(crate) input: PathBuf,
     #[command(flatten)]
     pub(crate) output: Output,
-    /// The text is JSON lines (NDJSON): make one array of them
+    /// The text is JSON lines (NDJSON), or values one after another, as jq prints them: make one
+    /// array of them
     #[arg(long)]
     pub(crate) lines: bool,
-    /// With --lines: make a document of each line that is not blank, in the directory OUT:
-    /// 000001.lbuf, 000002.lbuf and so on
+    /// With --lines: make a document of each value, in the directory OUT: 000001.lbuf,
+    /// 000002.lbuf and so on
     #[arg(long, requires = "lines", requires = "output")]
     pub(crate) each: bool,
+    /// With --lines: pass over lines that are no JSON, and say how many. Each line must be a
+    /// value by itself
+    #[arg(long, requires = "lines")]
+    pub(crate) skip_bad: bool,
     /// Which value counts if a key occurs twice in an object
     #[arg(long, value_name = "WHICH", default_value = "last")]
     pub(crate) duplicate_keys: Duplicates,
     /// How numbers are kept
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(crate) numbers: Numbers,
+    /// What becomes of escapes that are half of a surrogate pair, such as \ud800
+    #[arg(long, value_name = "HOW", default_value = "error")]
+    pub(crate) surrogates: Surrogates,
     /// Store text that is a date, a date and time (RFC 3339) or a UUID as such a value
     #[arg(long)]
     pub(crate) recognize: bool,
@@ -212,6 +220,15 @@ pub(crate) enum Numbers {
     Exact,
     /// As their text, so that 1.50 and 1E3 come back as they were
     Text,
+}
+
+/// What becomes of half of a surrogate pair.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Surrogates {
+    /// The JSON is refused
+    Error,
+    /// They become U+FFFD, the replacement character
+    Replace,
 }
 
 /// What to print for infinities and NaN, which JSON does not have.
@@ -617,9 +634,9 @@ pub(crate) struct Compact {
 pub(crate) enum Log {
     /// Append JSON lines (NDJSON) of standard input, or of a file
     ///
-    /// Makes the log if there is none. Lines are appended as they come, so a line that is no
-    /// JSON ends the command (status 2) when lines before it are in the log; a message says how
-    /// many. Bytes of an earlier write that did not end are cut off, with a message.
+    /// Makes the log if there is none. Values may also follow one another, each over many lines, as
+    /// jq prints them. They are appended as they come, so text that is no JSON ends the command
+    /// (status 2) when values before it are in the log; a message says how many. Bytes of an earlier write that did not end are cut off, with a message.
     Append(LogAppend),
     /// Print rows as JSON lines
     Cat(LogCat),
@@ -641,6 +658,12 @@ pub(crate) struct LogAppend {
     /// Wait for the disk whenever lines were appended, not only at the end
     #[arg(long)]
     pub(crate) sync: bool,
+    /// Pass over lines that are no JSON, and say how many. Each line must be a value by itself
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+    /// What becomes of escapes that are half of a surrogate pair, such as \ud800
+    #[arg(long, value_name = "HOW", default_value = "error")]
+    pub(crate) surrogates: Surrogates,
 }
 
 #[derive(Args, Debug)]

@@ -1,12 +1,12 @@
 //! Whole documents: from JSON, to JSON, compacted.
 
-use crate::args::{self, Compact, Duplicates, FromJson, Numbers, Output, ToJson};
+use crate::args::{self, Compact, Duplicates, FromJson, Numbers, Output, Surrogates, ToJson};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{
     NewFile, Out, check_new_file, directory, is_stdout, is_temporary, refuse_terminal,
 };
-use crate::source::{Source, not_opened, not_read, patiently, read};
+use crate::source::{Skipped, Source, not_opened, not_read, patiently, read};
 use crate::told::{OUTPUT, shown, tell, was_closed};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::{self, FileEdit};
@@ -22,6 +22,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 const BINARY: &str = "give -o OUT, or send it to a file or a pipe";
+
+impl From<Surrogates> for livebuf_json::Surrogates {
+    fn from(surrogates: Surrogates) -> Self {
+        match surrogates {
+            Surrogates::Error => livebuf_json::Surrogates::Error,
+            Surrogates::Replace => livebuf_json::Surrogates::Replace,
+        }
+    }
+}
 
 impl FromJson {
     fn options(&self) -> ReadOptions {
@@ -42,6 +51,7 @@ impl FromJson {
             .tables(!self.no_tables)
             .min_width(self.min_width)
             .recognize(self.recognize)
+            .surrogates(self.surrogates.into())
     }
 
     fn refused(&self, text: &[u8], error: &livebuf_json::Error) -> Failure {
@@ -66,17 +76,22 @@ pub(crate) fn from_json(args: &FromJson) -> Outcome {
     let text = read(&args.input)?;
     let options = args.options();
     let total = Some(text.len() as u64);
+    let mut skipped = Skipped::default();
     let document =
         progress::counting(&format!("converting {}", name(&args.input)), total, |done| {
             let options = options.progress(Arc::clone(done));
-            if args.lines {
+            if args.skip_bad {
+                livebuf_json::from_lines_skipping(&text, &options, |error| skipped.add(&error))
+            } else if args.lines {
                 livebuf_json::from_lines(&text, &options)
             } else {
                 livebuf_json::from_slice_with(&text, &options)
             }
         });
     let document = document.map_err(|error| args.refused(&text, &error))?;
-    write(&args.output, document.as_bytes())
+    write(&args.output, document.as_bytes())?;
+    skipped.told(&args.input);
+    Ok(())
 }
 
 /// Refuses an output that [`write`] would refuse, before the work is done.
@@ -123,9 +138,20 @@ fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
         .tempdir_in(beside)
         .map_err(|error| failure(beside, &error))?;
     is_temporary(temporary.path());
-    let mut made = Vec::new();
-    for document in livebuf_json::documents(&text, &options) {
-        let document = document.map_err(|error| args.refused(&text, &error))?;
+    let (mut made, mut skipped) = (Vec::new(), Skipped::default());
+    let mut documents = livebuf_json::documents(&text, &options);
+    if args.skip_bad {
+        documents = documents.each_line();
+    }
+    for document in documents {
+        let document = match document {
+            Ok(document) => document,
+            Err(error) if args.skip_bad => {
+                skipped.add(&error);
+                continue;
+            }
+            Err(error) => return Err(args.refused(&text, &error)),
+        };
         let name = format!("{:06}.lbuf", made.len() + 1);
         let target = output.join(&name);
         if !args.output.force && target.exists() {
@@ -147,6 +173,7 @@ fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
         let output = output.display().to_string();
         tell(&format!("livebuf: {}: older files stay, from {next} on", shown(&output)));
     }
+    skipped.told(&args.input);
     Ok(())
 }
 

@@ -5,8 +5,9 @@ use crate::convert::{non_finite, not_printed, print_options};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{Out, Owner};
-use crate::source::told_torn;
+use crate::source::{Skipped, in_line, told_torn};
 use crate::told::{shown, tell};
+use livebuf_json::{ErrorKind, ReadOptions};
 use livebuf_log::{Dropped, LogOptions, LogReader};
 use std::fs::File;
 use std::io::{self, Read};
@@ -47,28 +48,36 @@ fn append(args: &LogAppend) -> Outcome {
     };
     let mut log = LogOptions::new().sync(args.sync).open_or_create(path).map_err(failure)?;
     told_dropped(path, log.dropped());
-    let mut lines = 0;
-    let appended = pieces(&mut input, &args.input, |text| {
-        let read = |text: &[u8]| livebuf_json::from_lines(text, &Default::default());
-        let (rows, wrong) = match read(text) {
-            Ok(rows) => (Ok(rows), None),
-            Err(error) => {
-                // The lines before it are rows.
-                let at = error.position().map_or(0, |position| position.offset as usize);
-                let before = text[..at.min(text.len())].iter().rposition(|&byte| byte == b'\n');
-                (read(&text[..before.map_or(0, |end| end + 1)]), Some(error))
-            }
+    let options = ReadOptions::new().surrogates(args.surrogates.into());
+    let (mut lines, mut skipped) = (0, Skipped::default());
+    let appended = pieces(&mut input, &args.input, |mut text, is_last| {
+        let mut wrong = None;
+        let mut read = |text: &[u8]| match args.skip_bad {
+            true => livebuf_json::from_lines_skipping(text, &options, |error| {
+                skipped.add(&error.behind(lines, 0));
+            }),
+            false => livebuf_json::from_lines(text, &options),
         };
+        let rows = read(text).or_else(|error| {
+            // The values before it are rows.
+            let whole = error.value_position().map_or(0, |value| value.offset as usize);
+            text = &text[..whole.min(text.len())];
+            let may_end = error.kind() == ErrorKind::UnexpectedEnd && !is_last;
+            wrong = Some(error).filter(|_| !may_end);
+            read(text)
+        });
         if let Ok(rows) = rows {
             let rows = rows.valid().map_err(|error| Failure::document(&args.input, error))?;
             log.extend_document(rows).map_err(failure)?;
         }
         if let Some(error) = wrong {
-            return Err(bad_line(&args.input, lines, &error));
+            let what = in_line(&error.behind(lines, 0));
+            return Err(Failure::trouble(format!("{}: {what}", name(&args.input))));
         }
         lines += text.iter().filter(|&&byte| byte == b'\n').count() as u64;
-        Ok(())
+        Ok(text.len())
     });
+    skipped.told(&args.input);
     let rows = log.len();
     let closed = log.close().map_err(failure);
     appended.map_err(|failure| {
@@ -77,23 +86,17 @@ fn append(args: &LogAppend) -> Outcome {
     closed
 }
 
-/// A line that is no JSON, behind so many other lines.
-fn bad_line(path: &Path, lines: u64, error: &livebuf_json::Error) -> Failure {
-    let text = error.to_string();
-    let what = text.split(", at line ").next().unwrap_or(&text);
-    match error.position() {
-        Some(at) => {
-            let line = grouped(lines + at.line);
-            Failure::trouble(format!("{}: line {line}, column {}: {what}", name(path), at.column))
-        }
-        None => Failure::trouble(format!("{}: {what}", name(path))),
-    }
-}
-
-/// Gives whole lines of an input, as many as there are at a time.
-fn pieces(input: &mut dyn Read, path: &Path, mut each: impl FnMut(&[u8]) -> Outcome) -> Outcome {
+/// Gives whole lines of an input, as many as there are at a time, and whether they are the last ones.
+/// `each` says how many bytes it used: the rest comes again with more.
+fn pieces(
+    input: &mut dyn Read,
+    path: &Path,
+    mut each: impl FnMut(&[u8], bool) -> Outcome<usize>,
+) -> Outcome {
     let mut text = Vec::new();
     let mut piece = vec![0; PIECE];
+    // What was left of a value over many lines.
+    let mut left = 0;
     loop {
         let read = match input.read(&mut piece) {
             Ok(read) => read,
@@ -101,14 +104,20 @@ fn pieces(input: &mut dyn Read, path: &Path, mut each: impl FnMut(&[u8]) -> Outc
             Err(error) => return Err(Failure::io(path, &error)),
         };
         if read == 0 {
-            return each(&text);
+            return each(&text, true).map(drop);
         }
         let start = text.len();
         text.extend_from_slice(&piece[..read]);
         if let Some(end) = text[start..].iter().rposition(|&byte| byte == b'\n') {
             let end = start + end + 1;
-            each(&text[..end])?;
-            text.drain(..end);
+            let line =
+                text[..end - 1].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+            // A value rarely ends with an indented line. Once in a while it is tried all the same.
+            if !matches!(text[line], b' ' | b'\t') || end >= 2 * left {
+                let used = each(&text[..end], false)?;
+                text.drain(..used);
+                left = end - used;
+            }
         }
     }
 }

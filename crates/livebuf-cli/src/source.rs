@@ -176,7 +176,7 @@ fn converted(path: &Path, text: &[u8]) -> Outcome<DocBuf> {
 /// Whether text may be JSON, by its first character.
 fn looks_like_json(text: &[u8]) -> bool {
     matches!(
-        text.trim_ascii_start().first(),
+        text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text).trim_ascii_start().first(),
         Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
     )
 }
@@ -223,22 +223,6 @@ pub(crate) fn patiently<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resul
     }
 }
 
-/// What bytes are that are no JSON, and how to make JSON of them.
-fn known(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    Some(match bytes {
-        [0x1F, 0x8B, ..] => ("compressed by gzip", "gzip -dc FILE | livebuf from-json -"),
-        [0x28, 0xB5, 0x2F, 0xFD, ..] => {
-            ("compressed by Zstandard", "zstd -dc FILE | livebuf from-json -")
-        }
-        [b'P', b'A', b'R', b'1', ..] => ("a Parquet file", "livebuf from-parquet reads it"),
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, b' '..=b'~', ..] | [b' '..=b'~', 0, ..] => {
-            ("in UTF-16 or UTF-32", "iconv -f UTF-16 -t UTF-8 FILE | livebuf from-json -")
-        }
-        _ if is_log(bytes) => ("a LiveBuf log", "livebuf log cat prints its rows"),
-        _ => return None,
-    })
-}
-
 /// The error for text that is no JSON: where, and what the user may have meant.
 pub(crate) fn not_read(
     path: &Path,
@@ -247,19 +231,12 @@ pub(crate) fn not_read(
     error: &livebuf_json::Error,
 ) -> Failure {
     let failure = Failure::trouble(format!("{}: not JSON: {error}", name(path)));
-    if let Some((what, hint)) = known(text) {
-        return Failure::trouble(format!("{}: not JSON: it is {what}", name(path))).with_hint(hint);
-    }
-    if livebuf::Doc::open(text).is_ok() {
-        return Failure::trouble(format!("{}: is a LiveBuf document already", name(path)))
-            .with_hint("livebuf to-json prints it as JSON");
-    }
     match error.kind() {
         livebuf_json::ErrorKind::Syntax | livebuf_json::ErrorKind::UnexpectedEnd => {
-            // A whole value on the first line, and more text behind it: this is JSON lines.
-            let first = text.split(|&byte| byte == b'\n').next().unwrap_or(text);
-            let more = first.len() + 1 < text.len();
-            if !lines && more && livebuf_json::from_slice(first).is_ok() {
+            // A whole value, and another one behind it.
+            let mut values = livebuf_json::documents(text, &ReadOptions::new());
+            let mut is_value = || values.next().is_some_and(|value| value.is_ok());
+            if !lines && is_value() && is_value() {
                 return failure.with_hint("if these are JSON lines, give --lines");
             }
             failure
@@ -269,6 +246,38 @@ pub(crate) fn not_read(
         }
         livebuf_json::ErrorKind::InvalidUtf8 => failure,
         _ => Failure::trouble(format!("{}: {error}", name(path))),
+    }
+}
+
+/// What is wrong with JSON lines, behind the line.
+pub(crate) fn in_line(error: &livebuf_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.rsplit_once(", at line ").map_or(&*text, |(what, _)| what);
+    match error.position() {
+        Some(at) => format!("line {}, column {}: {what}", grouped(at.line), at.column),
+        None => text,
+    }
+}
+
+/// Lines that were passed over.
+#[derive(Default)]
+pub(crate) struct Skipped {
+    count: u64,
+    first: Option<String>,
+}
+
+impl Skipped {
+    pub(crate) fn add(&mut self, error: &livebuf_json::Error) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| in_line(error));
+    }
+
+    /// Says how many there were.
+    pub(crate) fn told(&self, path: &Path) {
+        if let Some(first) = &self.first {
+            let (path, count) = (shown(&name(path)).into_owned(), counted(self.count, "line"));
+            tell(&format!("livebuf: {path}: {count} skipped; the first is {first}"));
+        }
     }
 }
 

@@ -44,19 +44,27 @@ pub struct Position {
 }
 
 impl Position {
-    /// Counts lines and characters before `offset`. O(offset), for errors only.
-    pub(crate) fn find(text: &[u8], offset: usize) -> Position {
+    /// Counts lines and characters before `offset` in text with so much before it. O(offset), for
+    /// errors only.
+    pub(crate) fn find(text: &[u8], offset: usize, around: Before) -> Position {
         let before = &text[..offset.min(text.len())];
         let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
         // Every byte that does not continue a UTF-8 sequence starts a character;
         // bytes that are no UTF-8 at all still get a sensible place.
         let characters = before[start..].iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
         Position {
-            line: memchr::memchr_iter(b'\n', before).count() as u64 + 1,
+            line: around.lines + memchr::memchr_iter(b'\n', before).count() as u64 + 1,
             column: characters as u64 + 1,
-            offset: before.len() as u64,
+            offset: (around.bytes + before.len()) as u64,
         }
     }
+}
+
+/// What is before a line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Before {
+    pub(crate) bytes: usize,
+    pub(crate) lines: u64,
 }
 
 impl fmt::Display for Position {
@@ -73,7 +81,10 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     message: &'static str,
+    /// The key that came twice.
+    key: Option<String>,
     position: Option<Position>,
+    value: Option<Position>,
     cause: Option<Cause>,
 }
 
@@ -85,17 +96,13 @@ enum Cause {
 impl Error {
     #[cold]
     pub(crate) fn new(kind: ErrorKind, message: &'static str) -> Error {
-        Error(Box::new(Inner { kind, message, position: None, cause: None }))
+        let (key, position, value, cause) = (None, None, None, None);
+        Error(Box::new(Inner { kind, message, key, position, value, cause }))
     }
 
+    /// An error of the core while a document is made from text, and a key that came twice.
     #[cold]
-    pub(crate) fn at(kind: ErrorKind, message: &'static str, text: &[u8], offset: usize) -> Error {
-        Error::new(kind, message).with_position(Position::find(text, offset))
-    }
-
-    /// An error of the core while a document is made from text.
-    #[cold]
-    pub(crate) fn encoding(cause: livebuf::Error, text: &[u8], offset: usize) -> Error {
+    pub(crate) fn encoding(cause: livebuf::Error, key: Option<String>) -> Error {
         use livebuf::ErrorKind as Core;
         let (kind, message) = match cause.kind() {
             Core::DuplicateKey => (ErrorKind::DuplicateKey, "a key occurs twice in one object"),
@@ -104,7 +111,8 @@ impl Error {
             }
             _ => (ErrorKind::DocumentLimit, "the document cannot hold this"),
         };
-        let mut error = Error::at(kind, message, text, offset);
+        let mut error = Error::new(kind, message);
+        error.0.key = key;
         error.0.cause = Some(Cause::Core(cause));
         error
     }
@@ -142,8 +150,8 @@ impl Error {
         error
     }
 
-    pub(crate) fn with_position(mut self, position: Position) -> Error {
-        self.0.position = Some(position);
+    pub(crate) fn with_position(mut self, position: Position, value: Option<Position>) -> Error {
+        (self.0.position, self.0.value) = (Some(position), value);
         self
     }
 
@@ -155,6 +163,40 @@ impl Error {
     /// Where in the JSON text; `None` when printing.
     pub fn position(&self) -> Option<Position> {
         self.0.position
+    }
+
+    /// The error as one of longer text, with so many lines and bytes before.
+    ///
+    /// ```
+    /// let error = livebuf_json::from_str("[1,]").unwrap_err().behind(9, 80);
+    /// assert_eq!(error.position().unwrap().to_string(), "line 10, column 4 (byte 83)");
+    /// ```
+    #[must_use]
+    pub fn behind(mut self, lines: u64, bytes: u64) -> Error {
+        for place in [&mut self.0.position, &mut self.0.value].into_iter().flatten() {
+            place.line += lines;
+            place.offset += bytes;
+        }
+        self
+    }
+
+    /// The key that occurs twice in one object, if that is the error.
+    pub fn doubled_key(&self) -> Option<&str> {
+        self.0.key.as_deref()
+    }
+
+    /// Where the value begins that could not be read, if values are read one after another. All
+    /// before it are whole, so that a program which reads a stream can go on from here when more of
+    /// it is there.
+    ///
+    /// ```
+    /// use livebuf_json::{ErrorKind, from_lines};
+    /// let error = from_lines(b"{\"lap\": 1}\n{\"lap\":", &Default::default()).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::UnexpectedEnd);
+    /// assert_eq!(error.value_position().unwrap().offset, 11);
+    /// ```
+    pub fn value_position(&self) -> Option<Position> {
+        self.0.value
     }
 
     /// The core's error behind this one, if there is one.
@@ -176,7 +218,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.message)?;
+        match &self.0.key {
+            Some(key) => write!(f, "the key {} occurs twice in one object", Short(key))?,
+            None => f.write_str(self.0.message)?,
+        }
         match &self.0.cause {
             // The message above already says it.
             Some(Cause::Core(cause)) if cause.kind() == livebuf::ErrorKind::DuplicateKey => {}
@@ -184,9 +229,25 @@ impl fmt::Display for Error {
             Some(Cause::Io(cause)) => write!(f, ": {cause}")?,
             None => {}
         }
-        match &self.0.position {
-            Some(position) => write!(f, ", at {position}"),
-            None => Ok(()),
+        let Some(position) = &self.0.position else { return Ok(()) };
+        // One that is cut short is noticed in another line.
+        if let Some(value) = self.0.value.filter(|value| value.line < position.line) {
+            write!(f, ", in a value that begins in line {}", value.line)?;
+        }
+        write!(f, ", at {position}")
+    }
+}
+
+/// The beginning of a key, in quotes.
+struct Short<'t>(&'t str);
+
+impl fmt::Display for Short<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Most characters of a key in a message.
+        const MOST: usize = 64;
+        match self.0.char_indices().nth(MOST) {
+            Some((end, _)) => write!(f, "{:?}…", &self.0[..end]),
+            None => write!(f, "{:?}", self.0),
         }
     }
 }

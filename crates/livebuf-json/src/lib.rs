@@ -9,9 +9,15 @@
 //! ```
 //!
 //! Text is read strictly by RFC 8259: UTF-8 only, one value and nothing behind it, no
-//! byte order mark, no comments, no trailing commas. Escapes that name half a surrogate
-//! pair are errors, because no UTF-8 can hold them. What the RFC leaves open is listed in
-//! `tests/json/json_test_suite.rs`.
+//! comments, no trailing commas. What programs send beside that, and what the RFC leaves open
+//! (listed in `tests/json/json_test_suite.rs`):
+//!
+//! - A byte order mark at the start is passed over, as the RFC allows.
+//! - Escapes that name half of a surrogate pair are errors, because no UTF-8 can hold them;
+//!   [`ReadOptions::surrogates`] replaces them.
+//! - Where [lines](from_lines) are read, values may follow one another without line ends, and go
+//!   over several lines.
+//! - [`from_lines_skipping`] passes over lines that are no JSON.
 //!
 //! Bytes, which JSON does not have, are printed as a string of their base64 (RFC 4648
 //! section 4, with padding) and read back as that string.
@@ -33,12 +39,12 @@ mod words;
 mod write;
 
 pub use error::{Error, ErrorKind, Position};
-pub use lines::{Documents, documents, from_lines};
+pub use lines::{Documents, documents, from_lines, from_lines_skipping};
 pub use livebuf::{DuplicateKeys, Limits};
-pub use options::{ReadOptions, from_reader, from_slice, from_slice_with, from_str};
+pub use options::{ReadOptions, from_reader, from_slice, from_slice_with, from_str, read_into};
 pub use print::{
     Display, PrintOptions, default_max_bytes, display, to_string, to_string_pretty, to_string_with,
     to_vec, to_vec_with, to_writer,
 };
-pub use read::NumberPolicy;
+pub use read::{NumberPolicy, Surrogates};
 pub use write::NonFinite;

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use livebuf::Extended;
 use livebuf::{DocBuf, DuplicateKeys, EncodeOptions, Encoder, Limits, VecStorage};
 
-use crate::error::Error;
-use crate::read::{Failure, NumberPolicy, Policy, Progress, read};
+use crate::error::{Before, Error};
+use crate::read::{Failure, NumberPolicy, Policy, Progress, Reader, Surrogates};
 
 /// Most bytes that a document takes before anything is written.
 const MOST_ROOM: usize = 1 << 16;
@@ -40,6 +40,13 @@ impl ReadOptions {
     #[must_use]
     pub fn numbers(mut self, numbers: NumberPolicy) -> Self {
         self.policy.numbers = numbers;
+        self
+    }
+
+    /// What becomes of escapes that name half of a surrogate pair.
+    #[must_use]
+    pub fn surrogates(mut self, surrogates: Surrogates) -> Self {
+        self.policy.surrogates = surrogates;
         self
     }
 
@@ -126,10 +133,18 @@ impl ReadOptions {
         Encoder::with_kept_memory(storage.unwrap_or_default(), self.encode, encode)
     }
 
+    pub(crate) fn reader<'t>(&self, text: &'t [u8]) -> Reader<'t> {
+        Reader::new(text, self.policy)
+    }
+
+    pub(crate) fn progress_to(&self) -> Progress<'_> {
+        self.progress.as_deref()
+    }
+
     /// Reads one value.
     pub(crate) fn read(&self, text: &[u8], progress: Progress<'_>) -> Result<DocBuf, Failure> {
         self.encode(text.len(), |encoder| {
-            read(text, self.policy, encoder, progress)?;
+            self.reader(text).only(encoder, progress)?;
             encoder.finish_one().map_err(|error| Failure::at(error, text.len()))
         })
     }
@@ -137,8 +152,8 @@ impl ReadOptions {
 
 /// Reads JSON text into a document.
 ///
-/// All of `text` must be one value (RFC 8259, strictly: no byte order mark, no comments,
-/// no trailing commas, UTF-8 only), with white space around it at most. Numbers become
+/// All of `text` must be one value (RFC 8259, strictly: no comments, no trailing commas, UTF-8
+/// only), with white space around it at most. A byte order mark before it is passed over. Numbers become
 /// what holds them without loss, see [`NumberPolicy`]; keys keep their order; of equal
 /// keys the last wins, at the place of the first.
 ///
@@ -194,14 +209,34 @@ pub fn from_reader(mut reader: impl io::Read) -> Result<DocBuf, Error> {
     from_slice(&text)
 }
 
+/// Gives an encoder the value that JSON text is, as events among others. Of the options those of
+/// values count; those of the document are the encoder's.
+///
+/// # Errors
+/// As [`from_slice`]. The encoder cannot be used further.
+///
+/// ```
+/// let mut encoder = livebuf::Encoder::new();
+/// encoder.begin_array()?;
+/// encoder.i64(1)?;
+/// livebuf_json::read_into(&mut encoder, r#"{"lap": 2}"#, &Default::default())?;
+/// encoder.end_array()?;
+/// assert_eq!(livebuf_json::to_string(&encoder.finish()?)?, r#"[1,{"lap":2}]"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_into(encoder: &mut Encoder, text: &str, options: &ReadOptions) -> Result<(), Error> {
+    let read = options.reader(text.as_bytes()).only(encoder, None);
+    read.map_err(|failure| failure.into_error(text.as_bytes(), Before::default()))
+}
+
 /// Reads JSON text into a document by the options; as [`from_slice`].
 ///
 /// # Errors
 /// As [`from_slice`].
 pub fn from_slice_with(text: &[u8], options: &ReadOptions) -> Result<DocBuf, Error> {
     let document = options
-        .read(text, options.progress.as_deref())
-        .map_err(|failure| failure.into_error(text, 0))?;
+        .read(text, options.progress_to())
+        .map_err(|failure| failure.into_error(text, Before::default()))?;
     options.done(text.len());
     Ok(document)
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use livebuf::{Encoder, Extended};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Before, Error, ErrorKind, Position};
 use crate::number::{MAX_DIGITS, Number};
 use crate::words::{digits, eight, not_plain, word_at};
 
@@ -35,10 +35,31 @@ pub enum NumberPolicy {
     AllText,
 }
 
+/// What becomes of an escape that names half of a surrogate pair, such as `\ud800` by itself. JavaScript
+/// and Python write them; no UTF-8 can hold them.
+///
+/// ```
+/// use livebuf_json::{ReadOptions, Surrogates, from_slice, from_slice_with, to_string};
+/// let text = br#"["cut \ud83d", "whole \ud83d\ude00"]"#;
+/// assert!(from_slice(text).is_err());
+/// let document = from_slice_with(text, &ReadOptions::new().surrogates(Surrogates::Replace))?;
+/// assert_eq!(to_string(&document)?, "[\"cut \u{FFFD}\",\"whole 😀\"]");
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Surrogates {
+    /// It is an error, [`ErrorKind::InvalidUtf8`].
+    #[default]
+    Error,
+    /// It becomes U+FFFD, the replacement character.
+    Replace,
+}
+
 /// What values text becomes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Policy {
     pub(crate) numbers: NumberPolicy,
+    pub(crate) surrogates: Surrogates,
     /// Whether text is looked at for values that JSON lacks.
     pub(crate) recognize: bool,
 }
@@ -46,51 +67,17 @@ pub(crate) struct Policy {
 /// Where to tell, at the end of each container, how far the reading is.
 pub(crate) type Progress<'p> = Option<&'p AtomicU64>;
 
-/// Reads one value, which must be all of `text`, into `encoder`.
-///
-/// # Errors
-/// Everything that can be wrong with the text or too much for the encoder, with its
-/// offset in `text`.
-pub(crate) fn read(
-    text: &[u8],
-    policy: Policy,
-    encoder: &mut Encoder,
-    progress: Progress<'_>,
-) -> Result<(), Failure> {
-    match simdutf8::basic::from_utf8(text) {
-        Ok(text) => read_str(text, policy, encoder, progress),
-        Err(_) => Err(not_utf8(text, policy, encoder)),
-    }
-}
+/// A byte order mark in UTF-8.
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
-/// The same of text that is known to be UTF-8.
-pub(crate) fn read_str(
-    text: &str,
-    policy: Policy,
-    encoder: &mut Encoder,
-    progress: Progress<'_>,
-) -> Result<(), Failure> {
-    let mut reader = Reader { text, at: 0, decoded: String::new() };
-    let read = reader.value(policy, encoder, progress);
-    read.map_err(|cause| Failure { offset: reader.at, cause })
-}
-
-/// The first problem of text that is no UTF-8: what is wrong before, or the first byte that is none.
-#[cold]
-fn not_utf8(text: &[u8], policy: Policy, encoder: &mut Encoder) -> Failure {
-    let valid = text.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-    let problem = match read_str(valid, policy, encoder, None) {
-        Err(Failure { cause: Cause::End(Problem::EndInString, _), .. }) => Problem::Utf8,
-        // Outside of strings it is no more than another wrong character.
-        Err(Failure { cause: Cause::End(_, problem), .. }) => problem,
-        Err(failure) => return failure,
-        Ok(()) => Problem::Behind,
-    };
-    Failure { offset: valid.len(), cause: Cause::Text(problem) }
-}
-
-struct Reader<'t> {
+/// Reads values out of text, one after another.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader<'t> {
+    /// The text, as far as it is UTF-8.
     text: &'t str,
+    /// Whether bytes follow that are not UTF-8.
+    is_cut: bool,
+    policy: Policy,
     /// Everything before was read. After an error, where that is.
     at: usize,
     /// Text of a string that has escapes.
@@ -105,26 +92,104 @@ enum Open {
 }
 
 impl<'t> Reader<'t> {
-    fn value(
-        &mut self,
-        policy: Policy,
+    /// A reader of this text.
+    pub(crate) fn new(text: &'t [u8], policy: Policy) -> Reader<'t> {
+        let (text, is_cut) = match simdutf8::basic::from_utf8(text) {
+            Ok(text) => (text, false),
+            Err(_) => (text.utf8_chunks().next().map_or("", |chunk| chunk.valid()), true),
+        };
+        Reader { text, is_cut, policy, at: 0, decoded: String::new() }
+    }
+
+    /// Bytes that were read.
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// Reads the one value of the text into `encoder`.
+    ///
+    /// # Errors
+    /// Everything that can be wrong with the text or too much for the encoder, with its
+    /// offset in the text.
+    pub(crate) fn only(
+        mut self,
         encoder: &mut Encoder,
         progress: Progress<'_>,
-    ) -> Result<(), Cause> {
+    ) -> Result<(), Failure> {
+        self.pass_mark();
+        let read = self.value(encoder, progress).and_then(|()| self.end());
+        read.map_err(|cause| self.failure(None, cause, encoder))
+    }
+
+    /// Reads the next of the text's values. False if there is none.
+    ///
+    /// # Errors
+    /// As [`only`](Self::only).
+    pub(crate) fn another(
+        &mut self,
+        encoder: &mut Encoder,
+        progress: Progress<'_>,
+    ) -> Result<bool, Failure> {
+        self.next();
+        self.pass_mark();
+        self.next();
+        if self.end().is_ok() {
+            return Ok(false);
+        }
+        let (begin, read) = (self.at, self.value(encoder, progress));
+        match read.and_then(|()| self.apart()) {
+            Ok(()) => Ok(true),
+            Err(cause) => Err(self.failure(Some(begin), cause, encoder)),
+        }
+    }
+
+    #[cold]
+    fn failure(&self, begin: Option<usize>, cause: Cause, encoder: &Encoder) -> Failure {
+        let key = match &cause {
+            Cause::Core(error) if error.kind() == livebuf::ErrorKind::DuplicateKey => {
+                encoder.doubled_key().map(str::to_owned)
+            }
+            _ => None,
+        };
+        Failure { offset: self.at, begin, cause, key }
+    }
+
+    /// Passes over a byte order mark.
+    fn pass_mark(&mut self) {
+        if self.text[self.at..].starts_with(BYTE_ORDER_MARK) {
+            self.at += BYTE_ORDER_MARK.len_utf8();
+        }
+    }
+
+    /// Behind the last value: only the text's end.
+    fn end(&self) -> Result<(), Cause> {
+        if self.is_at_end() && !self.is_cut { Ok(()) } else { Err(Cause::Text(Problem::Behind)) }
+    }
+
+    /// Between two values: white space, unless one of them ends or begins with a sign of its own.
+    fn apart(&self) -> Result<(), Cause> {
+        let text = self.text.as_bytes();
+        let ends = matches!(text[self.at - 1], b'}' | b']' | b'"' | b' ' | b'\n' | b'\r' | b'\t');
+        let begins = matches!(self.byte(), b'{' | b'[' | b'"');
+        if ends || begins || self.end().is_ok() { Ok(()) } else { Err(Cause::Text(Problem::Apart)) }
+    }
+
+    /// Reads a value, and the white space behind it.
+    fn value(&mut self, encoder: &mut Encoder, progress: Progress<'_>) -> Result<(), Cause> {
         // One byte per level; the encoder refuses levels beyond its limit.
         let mut open: Vec<Open> = Vec::new();
-        let mut next = self.next();
+        let (mut next, Policy { numbers, recognize, .. }) = (self.next(), self.policy);
         'value: loop {
             match next {
                 b'"' => {
                     self.at += 1;
                     let text = self.string()?;
-                    match policy.recognize.then(|| Extended::recognize(text)).flatten() {
+                    match recognize.then(|| Extended::recognize(text)).flatten() {
                         Some(value) => encoder.extended(value)?,
                         None => encoder.str(text)?,
                     }
                 }
-                b'-' | b'0'..=b'9' => self.number(policy, encoder)?,
+                b'-' | b'0'..=b'9' => self.number(numbers, encoder)?,
                 b'{' => {
                     encoder.begin_object()?;
                     self.at += 1;
@@ -198,8 +263,7 @@ impl<'t> Reader<'t> {
                     (Some(Open::Array), _) => {
                         return Err(self.wrong(Problem::ArrayComma, Problem::EndInArray));
                     }
-                    (None, _) if self.is_at_end() => return Ok(()),
-                    (None, _) => return Err(Cause::Text(Problem::Behind)),
+                    (None, _) => return Ok(()),
                 }
                 self.at += 1;
                 open.pop();
@@ -213,7 +277,13 @@ impl<'t> Reader<'t> {
     /// What is wrong here, or that the text ends.
     #[cold]
     fn wrong(&self, problem: Problem, end: Problem) -> Cause {
-        if self.is_at_end() { Cause::End(end, problem) } else { Cause::Text(problem) }
+        Cause::Text(match end {
+            _ if !self.is_at_end() => problem,
+            Problem::EndInString if self.is_cut => Problem::Utf8,
+            // Outside of strings, what is not UTF-8 is no more than another wrong character.
+            _ if self.is_cut => problem,
+            _ => end,
+        })
     }
 
     #[inline]
@@ -364,7 +434,11 @@ impl<'t> Reader<'t> {
                 return char::from_u32(both).ok_or(Cause::Text(Problem::Surrogate));
             }
             self.at = half;
-        } else if first >= 0xDC00 {
+        }
+        if self.policy.surrogates == Surrogates::Replace {
+            return Ok(char::REPLACEMENT_CHARACTER);
+        }
+        if first >= 0xDC00 {
             self.at -= 1;
         }
         Err(self.wrong(Problem::Surrogate, Problem::EndInString))
@@ -383,7 +457,7 @@ impl<'t> Reader<'t> {
     }
 
     #[inline]
-    fn number(&mut self, policy: Policy, encoder: &mut Encoder) -> Result<(), Cause> {
+    fn number(&mut self, numbers: NumberPolicy, encoder: &mut Encoder) -> Result<(), Cause> {
         /// Powers of ten that an f64 holds exactly.
         const POWERS: [f64; 23] = [
             1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -402,12 +476,11 @@ impl<'t> Reader<'t> {
         let next = self.byte();
         if next != b'.' && next | 0x20 != b'e' {
             // So many digits fit an i64. -0 is a float.
-            if count <= 18 && policy.numbers == NumberPolicy::Exact && !(is_negative && value == 0)
-            {
+            if count <= 18 && numbers == NumberPolicy::Exact && !(is_negative && value == 0) {
                 let value = value as i64;
                 return Ok(encoder.i64(if is_negative { -value } else { value })?);
             }
-            return self.literal(start, policy, encoder);
+            return self.literal(start, numbers, encoder);
         }
         if next == b'.' {
             let end;
@@ -419,7 +492,7 @@ impl<'t> Reader<'t> {
                 return Err(self.wrong(Problem::Number, Problem::EndOfValue));
             }
             if self.byte() | 0x20 != b'e' {
-                if count <= MAX_DIGITS && policy.numbers == NumberPolicy::Exact {
+                if count <= MAX_DIGITS && numbers == NumberPolicy::Exact {
                     // Clinger: where both are exact, so is the rounding of their quotient.
                     let value = match POWERS.get(places) {
                         Some(power) if value < 1 << 53 => {
@@ -430,7 +503,7 @@ impl<'t> Reader<'t> {
                     };
                     return Ok(encoder.f64(value)?);
                 }
-                return self.literal(start, policy, encoder);
+                return self.literal(start, numbers, encoder);
             }
         }
         self.at += 1;
@@ -442,14 +515,19 @@ impl<'t> Reader<'t> {
             return Err(self.wrong(Problem::Number, Problem::EndOfValue));
         }
         self.at = end;
-        self.literal(start, policy, encoder)
+        self.literal(start, numbers, encoder)
     }
 
     /// The number whose literal begins at `start` and ends here.
     #[inline(never)]
-    fn literal(&self, start: usize, policy: Policy, encoder: &mut Encoder) -> Result<(), Cause> {
+    fn literal(
+        &self,
+        start: usize,
+        numbers: NumberPolicy,
+        encoder: &mut Encoder,
+    ) -> Result<(), Cause> {
         let literal = &self.text[start..self.at];
-        match policy.numbers {
+        match numbers {
             NumberPolicy::AllText => encoder.number_text(literal)?,
             NumberPolicy::Exact => match Number::of(literal) {
                 Number::I64(value) => encoder.i64(value)?,
@@ -465,13 +543,15 @@ impl<'t> Reader<'t> {
 /// What stopped the reading, and where in its text.
 pub(crate) struct Failure {
     offset: usize,
+    /// Where the value begins, if it is one of many.
+    begin: Option<usize>,
     cause: Cause,
+    /// The key that came twice.
+    key: Option<String>,
 }
 
 enum Cause {
     Text(Problem),
-    /// The text ends. Then, what is wrong if it goes on with what is no UTF-8.
-    End(Problem, Problem),
     Core(livebuf::Error),
 }
 
@@ -497,6 +577,8 @@ enum Problem {
     Surrogate,
     /// More text behind the value.
     Behind,
+    /// Two values that nothing separates.
+    Apart,
 }
 
 impl From<livebuf::Error> for Cause {
@@ -509,18 +591,21 @@ impl From<livebuf::Error> for Cause {
 impl Failure {
     /// A failure at the end of what was read, as when the encoder finishes.
     pub(crate) fn at(error: livebuf::Error, offset: usize) -> Failure {
-        Failure { offset, cause: Cause::Core(error) }
+        Failure { offset, begin: None, cause: Cause::Core(error), key: None }
     }
 
-    /// The public error, for a failure in a part of `text` that begins at `base`.
+    /// The public error, for text with so much before it.
     #[cold]
-    pub(crate) fn into_error(self, text: &[u8], base: usize) -> Error {
-        let offset = base + self.offset;
-        let (kind, message) = match self.cause {
-            Cause::Core(error) => return Error::encoding(error, text, offset),
-            Cause::Text(problem) | Cause::End(problem, _) => problem.explain(text, offset),
+    pub(crate) fn into_error(self, text: &[u8], before: Before) -> Error {
+        let error = match self.cause {
+            Cause::Core(error) => Error::encoding(error, self.key),
+            Cause::Text(problem) => {
+                let (kind, message) = problem.explain(text, before.bytes + self.offset);
+                Error::new(kind, message)
+            }
         };
-        Error::at(kind, message, text, offset)
+        let place = |offset| Position::find(text, offset, before);
+        error.with_position(place(self.offset), self.begin.map(place))
     }
 }
 
@@ -528,6 +613,9 @@ impl Problem {
     /// The kind of a syntax error, and a message that says what to do.
     fn explain(self, text: &[u8], offset: usize) -> (ErrorKind, &'static str) {
         use ErrorKind::{InvalidUtf8, Syntax, UnexpectedEnd};
+        if let (0 | 1, Some(message)) = (offset, other_format(text)) {
+            return (Syntax, message);
+        }
         match self {
             Problem::EndInArray => (UnexpectedEnd, "the text ends inside an array, `]` is missing"),
             Problem::EndInObject => {
@@ -545,9 +633,6 @@ impl Problem {
             Problem::ObjectComma => (Syntax, "expected `,` or `}` after a value"),
             Problem::Comma => (Syntax, "a comma before the closing bracket; remove it"),
             Problem::Word => (Syntax, "expected `true`, `false` or `null`"),
-            Problem::Value if offset == 0 && text.starts_with(b"\xEF\xBB\xBF") => {
-                (Syntax, "a byte order mark is not JSON; remove the first three bytes")
-            }
             Problem::Value => (
                 Syntax,
                 "expected a value: `{`, `[`, a string in `\"`, a number, `true`, `false` or `null`",
@@ -565,11 +650,34 @@ impl Problem {
             Problem::Key => (Syntax, "expected a key, a string in `\"`"),
             Problem::Surrogate => (
                 InvalidUtf8,
-                "half of a surrogate pair: `\\uD800` to `\\uDBFF` need one of `\\uDC00` to `\\uDFFF` behind",
+                "half of a surrogate pair: `\\uD800` to `\\uDBFF` need one of `\\uDC00` to `\\uDFFF` behind; \
+                 an option replaces such halves",
             ),
             Problem::Behind => {
                 (Syntax, "text behind the value; many values need to be read as lines")
             }
+            Problem::Apart => (Syntax, "expected white space or the end behind the value"),
         }
     }
+}
+
+/// What text is that begins as another format, and what reads it.
+fn other_format(text: &[u8]) -> Option<&'static str> {
+    Some(match text {
+        [0x1F, 0x8B, ..] => "this is compressed by gzip; `gzip -dc` makes the text of it",
+        [0x28, 0xB5, 0x2F, 0xFD, ..] => {
+            "this is compressed by Zstandard; `zstd -dc` makes the text of it"
+        }
+        [b'P', b'A', b'R', b'1', ..] => "this is a Parquet file; `livebuf from-parquet` reads it",
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, b' '..=b'~', ..] | [b' '..=b'~', 0, ..] => {
+            "this is UTF-16 or UTF-32; `iconv -f UTF-16 -t UTF-8` makes UTF-8 of it"
+        }
+        [0xAB, b'L', b'B', b'F', ..] => {
+            "this is a LiveBuf document already; `livebuf to-json` prints it as JSON"
+        }
+        [0xAB, b'L', b'B', b'L', ..] => {
+            "this is a LiveBuf log; `livebuf log cat` prints its rows as JSON"
+        }
+        _ => return None,
+    })
 }

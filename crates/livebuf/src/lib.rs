@@ -128,6 +128,8 @@ pub use edit::DocBuf;
 #[doc(hidden)]
 pub use edit::Stamped;
 pub use edit::{Child, Detached, Editor, New, NodeId, NodeMut, Stamp, Template};
+#[cfg(feature = "serde")]
+pub use encode::ReadJson;
 #[cfg(feature = "alloc")]
 pub use encode::{DuplicateKeys, EncodeOptions, Encoder};
 pub use error::{Error, ErrorKind, Result};

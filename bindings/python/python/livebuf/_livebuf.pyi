@@ -30,6 +30,7 @@ from _typeshed import SupportsKeysAndGetItem, SupportsRead
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
+from ._errors import JSONError
 from ._views import Items, Keys, Values
 
 _T = TypeVar("_T")
@@ -71,6 +72,8 @@ def from_json(
     numbers: Literal["exact", "text"] = "exact",
     duplicate_keys: Literal["last", "error"] = "last",
     recognize: bool = False,
+    surrogates: Literal["error", "replace"] = "error",
+    skip_bad: Callable[[JSONError], object] | None = None,
 ) -> Document: ...
 def to_json(
     obj: Any,

@@ -70,17 +70,134 @@ fn a_log_is_read_where_a_document_is() {
 #[test]
 fn what_is_no_json_at_all_is_named() {
     let place = Place::new();
-    let cases: [(&[u8], &str); 5] = [
-        (b"\x1f\x8b\x08\0", "gzip"),
+    let cases: [(&[u8], &str); 6] = [
+        (b"\x1f\x8b\x08\0", "gzip -dc"),
         (b"\x28\xb5\x2f\xfd\0", "Zstandard"),
         (b"PAR1\x15\x04", "from-parquet"),
         (b"\xff\xfe{\0}\0", "UTF-16"),
-        (b"{\0}\0", "UTF-16"),
+        (b"{\0}\0", "iconv"),
+        (b"\xABLBL\0\0\0\0", "livebuf log cat"),
     ];
     for (bytes, word) in cases {
         place.file("in", bytes);
         says(place.run("from-json in -o out"), 2, &["in: not JSON", word]);
     }
+}
+
+#[test]
+fn a_byte_order_mark_is_passed_over() {
+    let place = Place::new();
+    place.file("in.json", "\u{feff}{\"a\":1}");
+    place.yes("from-json in.json -o x.lbuf");
+    assert_eq!(place.yes("to-json x.lbuf"), "{\"a\":1}\n");
+    assert_eq!(place.yes("get in.json /a"), "1\n");
+    place.file("in.ndjson", "\u{feff}1\n2\n");
+    assert_eq!(place.yes("query in.ndjson $[*]"), "1\n2\n");
+    place.yes("log append x.lblog in.ndjson");
+    assert_eq!(place.yes("log cat x.lblog"), "1\n2\n");
+}
+
+#[test]
+fn half_surrogates_are_replaced_if_asked() {
+    let place = Place::new();
+    place.file("in.json", r#"["\ud800"]"#);
+    says(place.run("from-json in.json -o x.lbuf"), 2, &["in.json: not JSON", "surrogate"]);
+    place.yes("from-json --surrogates replace in.json -o x.lbuf");
+    assert_eq!(place.yes("to-json x.lbuf"), "[\"\u{fffd}\"]\n");
+    says(place.run("log append x.lblog in.json"), 2, &["surrogate", "line 1, column 9"]);
+    place.yes("log append --surrogates replace x.lblog in.json");
+    assert_eq!(place.yes("log cat x.lblog"), "[\"\u{fffd}\"]\n");
+}
+
+/// As `jq` and `kubectl` print them.
+#[test]
+fn values_one_after_another_are_read_as_lines() {
+    let place = Place::new();
+    let values = "{\n  \"a\": [\n    1\n  ]\n}\n{\n  \"a\": []\n}{}7\n";
+    let lines = "{\"a\":[1]}\n{\"a\":[]}\n{}\n7\n";
+    place.file("in.json", values);
+    says(place.run("from-json in.json"), 2, &["in.json: not JSON", "line 6", "give --lines"]);
+    place.yes("from-json --lines in.json -o x.lbuf");
+    assert_eq!(place.yes("to-json --lines x.lbuf"), lines);
+    place.yes("from-json --lines --each in.json -o each");
+    assert_eq!(place.yes("to-json each/000002.lbuf"), "{\"a\":[]}\n");
+    place.file("in.jsonl", values);
+    assert_eq!(place.yes("query in.jsonl $[*]"), lines);
+    place.yes("log append x.lblog in.json");
+    assert_eq!(place.yes("log cat x.lblog"), lines);
+    place.file("bad.json", "{\n  \"a\": 1\n}\n{\n  \"a\" 2\n}\n");
+    let words = ["bad.json: line 5, column 7", "the log has 5 rows now"];
+    says(place.run("log append x.lblog bad.json"), 2, &words);
+    place.file("cut.json", "{\n  \"a\": 2\n}\n{\n  \"a\":\n");
+    let words = ["cut.json: line 6, column 1", "begins in line 4", "the log has 6 rows now"];
+    says(place.run("log append x.lblog cut.json"), 2, &words);
+    assert_eq!(place.yes("log cat --from 4 x.lblog"), "{\"a\":1}\n{\"a\":2}\n");
+}
+
+/// Values come in the pieces that a pipe gives. What is whole is appended at once.
+#[test]
+fn values_are_appended_as_they_come() {
+    use std::io::Write as _;
+    let place = Place::new();
+    let mut command = std::process::Command::new(crate::BINARY);
+    command.current_dir(place.0.path()).args(["log", "append", "x.lblog"]);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut rows = String::new();
+    let mut give = |text: &str, row: Option<&str>| {
+        input.write_all(text.as_bytes()).unwrap();
+        rows.extend(row.map(|row| format!("{row}\n")));
+        for _ in 0..500 {
+            let found = place.path("x.lblog").exists().then(|| place.run("log cat x.lblog"));
+            let found = found.map(|found| found.get_output().stdout.clone()).unwrap_or_default();
+            if found == rows.as_bytes() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("{rows:?} are not there behind {text:?}");
+    };
+    give("{\n  \"a\": [\n", None);
+    give("    1,\n", None);
+    give("    2\n  ]\n}\n{\n", Some("{\"a\":[1,2]}"));
+    give("  \"a\": 1}\n", Some("{\"a\":1}"));
+    give("{\"b\":1}\n", Some("{\"b\":1}"));
+    give("  {\"c\":1}\n", Some("{\"c\":1}"));
+    input.write_all("{\"d\":\n1".as_bytes()).unwrap();
+    drop(input);
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+    assert_eq!(place.yes("log cat x.lblog"), rows);
+}
+
+#[test]
+fn bad_lines_are_skipped_and_counted() {
+    let place = Place::new();
+    place.file("in.ndjson", "{\"a\":1}\n{\"a\":\n\n{\"a\":2}\n{} {}\n[3]\n");
+    let told = |command: &str| {
+        let assert = place.run(command).success().stdout("");
+        String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+    };
+    let expected = "livebuf: in.ndjson: 2 lines skipped; the first is line 2, column 6: \
+                    the text ends where a value should be\n";
+    assert_eq!(told("from-json --lines --skip-bad in.ndjson -o x.lbuf"), expected);
+    assert_eq!(place.yes("to-json x.lbuf"), "[{\"a\":1},{\"a\":2},[3]]\n");
+    assert_eq!(told("from-json --lines --each --skip-bad in.ndjson -o each"), expected);
+    assert_eq!(place.yes("to-json each/000003.lbuf"), "[3]\n");
+    assert_eq!(told("log append --skip-bad x.lblog in.ndjson"), expected);
+    assert_eq!(place.yes("log cat x.lblog"), "{\"a\":1}\n{\"a\":2}\n[3]\n");
+    place.file("sound.ndjson", "1\n2\n");
+    assert_eq!(told("from-json --lines --skip-bad -f sound.ndjson -o x.lbuf"), "");
+    says(place.run("from-json --skip-bad in.ndjson"), 2, &["--lines"]);
+    says(
+        place.run("from-json --lines in.ndjson -o y.lbuf"),
+        2,
+        &["begins in line 2, at line 5, column 1"],
+    );
+    // Behind many pieces of the input.
+    let many = "{\"a\":1}\n".repeat(1_000_000) + "{\n1\n";
+    place.file("many.ndjson", many);
+    let told = told("log append --skip-bad y.lblog many.ndjson");
+    assert!(told.contains("1 line skipped; the first is line 1,000,001, column 2"), "{told}");
 }
 
 #[test]

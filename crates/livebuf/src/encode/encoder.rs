@@ -15,6 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::inline_span;
 use crate::format::layout::*;
 use crate::store::storage::{Storage, VecStorage};
+#[cfg(feature = "serde")]
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// Builds a document from events, as JSON would give them.
@@ -75,7 +77,17 @@ pub struct Encoder<S = VecStorage> {
     pub(super) anew: Anew,
     /// Key lists that were there before. So a list's number never stands for other keys.
     pub(super) first_list: u32,
+    /// The key that came twice, if that was refused.
+    doubled: Option<Vec<u8>>,
+    /// Reads the text of serde_json's `RawValue`.
+    #[cfg(feature = "serde")]
+    pub(crate) raw_json: Option<ReadJson<S>>,
 }
+
+/// Gives an encoder the value that JSON text is.
+#[cfg(feature = "serde")]
+pub type ReadJson<S = VecStorage> =
+    fn(&mut Encoder<S>, &str) -> core::result::Result<(), Box<dyn core::error::Error>>;
 
 /// Whether the encoder begins anew where an object becomes a map, so that its values wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -165,7 +177,17 @@ impl<S: Storage> Encoder<S> {
             replaced: false,
             anew: Anew::May,
             first_list: 0,
+            doubled: None,
+            #[cfg(feature = "serde")]
+            raw_json: None,
         }
+    }
+
+    /// What reads raw JSON text (`serde_json::value::RawValue`) in values that serde serializes to
+    /// this encoder: `livebuf_json::read_into`. Without it such text is an error.
+    #[cfg(feature = "serde")]
+    pub fn set_raw_json(&mut self, read: ReadJson<S>) {
+        self.raw_json = Some(read);
     }
 
     /// Begins a new document, in other storage and with other options. The encoder keeps its
@@ -176,6 +198,10 @@ impl<S: Storage> Encoder<S> {
         self.out = Output::new(storage, options.limits.document);
         self.clear();
         (self.anew, self.first_list) = (Anew::May, 0);
+        #[cfg(feature = "serde")]
+        {
+            self.raw_json = None;
+        }
     }
 
     /// About how many bytes of memory [`restart`](Self::restart) keeps for the next document. The
@@ -220,6 +246,31 @@ impl<S: Storage> Encoder<S> {
         self.tensors.clear();
         self.map_keys.clear();
         self.replaced = false;
+        self.doubled = None;
+    }
+
+    /// The key that came twice, after an error [`ErrorKind::DuplicateKey`].
+    ///
+    /// ```
+    /// use livebuf::{DuplicateKeys, EncodeOptions, Encoder};
+    /// let options = EncodeOptions { duplicate_keys: DuplicateKeys::Error, ..Default::default() };
+    /// let mut encoder = Encoder::with_options(options);
+    /// encoder.begin_object()?;
+    /// encoder.key("lap")?;
+    /// encoder.i64(55)?;
+    /// assert!(encoder.key("lap").is_err());
+    /// assert_eq!(encoder.doubled_key(), Some("lap"));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn doubled_key(&self) -> Option<&str> {
+        core::str::from_utf8(self.doubled.as_deref()?).ok()
+    }
+
+    /// The error for this key.
+    #[cold]
+    pub(super) fn came_twice(&mut self, key: Vec<u8>) -> Error {
+        self.doubled = Some(key);
+        Error::new(ErrorKind::DuplicateKey, 0)
     }
 
     /// Takes memory for the values of open containers that are still to come: those so far are

@@ -12,7 +12,7 @@ use super::stack::{TAG_WAITING_OBJECT, run};
 use super::texts::settle;
 use crate::block::map::{self, Entries, Map};
 use crate::block::walk::{Cursor, Node};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::format::bytes::load_u64;
 use crate::format::layout::*;
 use crate::format::memory::{vec_for, zeros};
@@ -160,7 +160,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// The order of a map's entries by their keys.
-    fn order_map(&self, first: usize) -> Result<Order> {
+    fn order_map(&mut self, first: usize) -> Result<Order> {
         let count = (self.map_keys.len() - first) as u32;
         let text = |&(_, index): &(u64, u32)| self.map_key_text(first, index);
         let mut order: Vec<(u64, u32)> = vec_for(count as usize)?;
@@ -177,8 +177,9 @@ impl<S: Storage> Encoder<S> {
                 }
             }
         }
-        if !doubles.is_empty() && self.options.duplicate_keys == DuplicateKeys::Error {
-            return Err(Error::new(ErrorKind::DuplicateKey, 0));
+        if let (&[double, ..], DuplicateKeys::Error) = (&doubles[..], self.options.duplicate_keys) {
+            let key = self.map_key_text(first, double).to_vec();
+            return Err(self.came_twice(key));
         }
         sorted.extend(order.into_iter().map(|(_, index)| index));
         Ok(Order { sorted, doubles, moves })

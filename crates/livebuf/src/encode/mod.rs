@@ -30,6 +30,8 @@ mod tensors;
 mod texts;
 
 pub use encoder::Encoder;
+#[cfg(feature = "serde")]
+pub use encoder::ReadJson;
 pub use options::{DuplicateKeys, EncodeOptions};
 
 use crate::block::record::{Raw, check_extended_span, check_immediate};
@@ -683,7 +685,7 @@ impl<S: Storage> Encoder<S> {
     #[cold]
     fn duplicate(&mut self, place: usize, text: &[u8]) -> Result<()> {
         if self.options.duplicate_keys == DuplicateKeys::Error {
-            return Err(Error::new(ErrorKind::DuplicateKey, 0));
+            return Err(self.came_twice(text.to_vec()));
         }
         self.replaced = true;
         if self.outermost.is_some() {

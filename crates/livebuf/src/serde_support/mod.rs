@@ -6,6 +6,5 @@ pub(crate) mod extended;
 mod known;
 pub(crate) mod nested;
 mod number;
-pub(crate) mod raw_json;
 pub(crate) mod ser;
 mod values;

@@ -7,7 +7,7 @@
 //! - NaN and infinities stay floats;
 //! - integers beyond 64 bits become number text;
 //! - numbers of serde_json's `arbitrary_precision` keep their text;
-//! - raw JSON text (`RawValue`) becomes the value that it stands for.
+//! - raw JSON text (`RawValue`) is read by what [`Encoder::set_raw_json`] was given.
 //!
 //! An `&mut Encoder` is the serializer: serde's calls are its events, without a tree
 //! between them.
@@ -20,7 +20,6 @@ use crate::serde_support::error::SerdeError;
 use crate::serde_support::extended::EXTENDED_TOKEN;
 use crate::serde_support::nested::{Nested, SERDE_NESTING, Walk};
 use crate::serde_support::number::{Number, number};
-use crate::serde_support::raw_json;
 use crate::store::space::Observer;
 use crate::store::storage::{Storage, VecStorage};
 use crate::view::{Array, ArrayIter, Doc, Fields, Kind, Mode, Object, Value};
@@ -416,6 +415,19 @@ enum TextRole {
     Extended,
 }
 
+/// Raw JSON text, as events.
+fn raw_json(encoder: &mut Encoder, text: &str) -> Result<(), SerdeError> {
+    let Some(read) = encoder.raw_json else {
+        let message =
+            "raw JSON text needs a reader, such as livebuf_json::read_into: Encoder::set_raw_json";
+        return Err(SerdeError::new(ErrorKind::Unsupported, String::from(message)));
+    };
+    read(encoder, text).map_err(|error| {
+        let core = error.source().and_then(|source| source.downcast_ref::<Error>());
+        SerdeError::new(core.map_or(ErrorKind::Custom, Error::kind), error.to_string())
+    })
+}
+
 #[cold]
 fn bad_key<T>(found: &str) -> Result<T, SerdeError> {
     let message = format!("a map key must be text, a number or a boolean, not {found}");
@@ -466,7 +478,7 @@ impl ser::Serializer for Text<'_> {
             TextRole::Key => Ok(self.encoder.key(value)?),
             TextRole::Number => number(self.encoder, value),
             TextRole::Extended => Ok(self.encoder.extended(value.parse::<Extended>()?)?),
-            TextRole::Raw => raw_json::encode(self.encoder, value),
+            TextRole::Raw => raw_json(self.encoder, value),
         }
     }
 
