@@ -169,6 +169,8 @@ proptest! {
         let mut text = text.into_bytes();
         let at = at.index(text.len());
         if cut { text.truncate(at) } else { text[at] = byte }
+        // With all options, and as lines.
+        livebuf_fuzz::json::check(&text);
         let read = livebuf_json::from_slice(&text);
         prop_assert_eq!(read.is_ok(), is_json(&text), "{:?}", String::from_utf8_lossy(&text));
         if read.is_ok() {
