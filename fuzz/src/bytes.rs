@@ -351,6 +351,7 @@ fn edit_once<S: Storage, O: Observer>(
             None => Ok(()),
         },
         13 => doc.clear(node),
+        14 if index % 2 == 0 => doc.order(node),
         14 => doc.reserve(node, index * 3),
         15 => fresh.with_new(|new| doc.set_root(new)).map(|node| held.extend(node)),
         16 => fresh.with_new(|new| doc.set_pointer(&format!("/{key}/0"), new)).map(drop),

@@ -6,7 +6,7 @@
 //! reason that the model knows (or for want of space) left every used byte as it was. So does a
 //! transaction that is rolled back.
 
-use crate::fresh::{Fresh, KEYS, key, text, token};
+use crate::fresh::{Fresh, KEYS, colliding, key, text, token};
 use crate::input::Input;
 use crate::model::{Body, Counts, Id, Item, Model};
 use crate::shadow::Shadow;
@@ -568,6 +568,7 @@ impl<S: Storage> Machine<S> {
             240..244 => self.burst_of_removals(input),
             244..248 => self.burst_of_elements(input),
             248..250 => self.foreign_handle(input),
+            250 => self.order(input),
             252..254 => self.begin(),
             254 => self.commit(),
             255 => self.roll_back(),
@@ -996,6 +997,16 @@ impl<S: Storage> Machine<S> {
         }
     }
 
+    fn order(&mut self, input: &mut Input<'_>) {
+        let Some((node, id)) = self.target(input) else { return };
+        let mut due = self.stale(node);
+        if self.is_array(id) {
+            due.push(ErrorKind::WrongType);
+        }
+        let result = self.doc_mut().order(node);
+        self.judge(result, &due, &[]);
+    }
+
     fn reserve(&mut self, input: &mut Input<'_>) {
         let Some((node, id)) = self.target(input) else { return };
         let additional = input.below(64);
@@ -1131,9 +1142,12 @@ impl<S: Storage> Machine<S> {
         }
         let (count, first, step) =
             (10 + input.below(300), input.below(600), 1 + 2 * input.below(50));
+        let collide = input.one_in(4);
         for number in 0..count {
             let number = (first + number * step) % 640;
-            let key = if number.is_multiple_of(5) {
+            let key = if collide && number % 16 != 0 {
+                colliding()[number % colliding().len()].clone()
+            } else if number.is_multiple_of(5) {
                 format!("a common prefix {number}")
             } else {
                 format!("m{number}")

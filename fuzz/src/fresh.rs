@@ -24,6 +24,35 @@ pub const KEYS: [&str; 16] = [
     "-",
 ];
 
+/// Keys of 16 bytes that all have one hash (FORMAT 7.4): more than a map's hash block has places for.
+///
+/// # Panics
+/// Where too few are found.
+pub fn colliding() -> &'static [String] {
+    static COLLIDING: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        product as u64 ^ (product >> 64) as u64
+    };
+    COLLIDING.get_or_init(|| {
+        let numbers = 1..100_000u64;
+        let texts = numbers.filter_map(|number| {
+            let first = number.wrapping_mul(STEP) & 0x0F0F_0F0F_0F0F_0F0F | 0x3030_3030_3030_3030;
+            // The second word takes back what the first did.
+            let second = fold(16 ^ first, STEP) ^ 0x1234_5678_9ABC_DEF0;
+            let is_ascii = second & 0x8080_8080_8080_8080 == 0;
+            let bytes = [first.to_le_bytes(), second.to_le_bytes()].concat();
+            String::from_utf8(bytes).ok().filter(|_| is_ascii)
+        });
+        let mut keys: Vec<String> = texts.take(320).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert!(keys.len() > 300, "{}", keys.len());
+        keys
+    })
+}
+
 /// A key: mostly of the pool, some numbered, some long, some too long for records.
 pub fn key(input: &mut Input<'_>) -> String {
     match input.byte() {

@@ -119,7 +119,9 @@ fn make() -> Result<Vec<Sample>> {
         ("shapes", encoded(shapes)?),
         ("edited shapes", edited(edited_shapes)?),
         ("small map", edited(small_map)?),
-        ("map with inner nodes", edited(large_map)?),
+        ("large map", edited(large_map)?),
+        ("small map with a tree", edited(|doc| ordered(doc, small_map))?),
+        ("map with inner nodes", edited(|doc| ordered(doc, large_map))?),
         ("encoded map", encoded(encoded_map)?),
         ("map of rows", encoded(map_of_rows)?),
         ("edited map of rows", edited_map_of_rows()?),
@@ -249,6 +251,11 @@ fn large_map(doc: &mut DocBuf) -> Result<()> {
         doc.remove(root, &*format!("k{number}"))?;
     }
     Ok(())
+}
+
+fn ordered(doc: &mut DocBuf, make: fn(&mut DocBuf) -> Result<()>) -> Result<()> {
+    make(doc)?;
+    doc.order(doc.root_id().expect("a container"))
 }
 
 fn encoded_map(encoder: &mut Encoder) -> Result<()> {

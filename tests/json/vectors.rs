@@ -84,11 +84,6 @@ fn the_worked_example_is_what_the_encoder_writes() {
 }
 
 fn encoded() -> Vec<(&'static str, String)> {
-    let many = |count: usize| {
-        let members: Vec<_> =
-            (0..count).map(|at| format!("\"key {}\":{at}", at * 7919 % 1000)).collect();
-        format!("{{{}}}", members.join(","))
-    };
     let plain = [
         ("null", "null"),
         ("booleans", "[true,false,true,true]"),
@@ -240,20 +235,20 @@ fn encoded() -> Vec<(&'static str, String)> {
     all.push(("run_fixed", format!("{{{}}}", members.join(","))));
     all.push(("rows_in_orders", rows_in_orders()));
     all.push(("record_nine_fields", many(9)));
-    all.push(("map_small_leaf", format!("{{\"{}\":1,\"b\":2}}", "k".repeat(256))));
-    all.push(("map_inner_nodes", many(300)));
+    all.push(("map_few", map_few()));
     all.push(("map_hashed", many(256)));
-    // FORMAT 7.2 shows its index.
-    let few: Vec<_> = (0..64).map(|n| format!("\"k{n:02}\":{n}")).collect();
-    all.push(("map_two_leaves", format!("{{{},\"{}\":64}}", few.join(","), "l".repeat(256))));
-    // 39 of 64 keys have one home, of 8 buckets: 12 are in it, 12 in the next, 15 in neither.
+    // Of the keys of one home, 12 are in each bucket from there on. With 39 of 64 keys the mark says
+    // 3 of 8 buckets. Of 194 of 200, two are in none of the 16, so there is a tree.
     // One key is too long for a record.
-    let keys = (0..).map(|number: u32| format!("k{number}"));
-    let (home, others): (Vec<_>, Vec<_>) = keys.take(2000).partition(|key| home(key, 8) == 7);
-    let long = "k".repeat(256);
-    let members = home.iter().take(39).chain(others.iter().take(24)).chain([&long]);
-    let members: Vec<_> = members.map(|key| format!("\"{key}\":0")).collect();
-    all.push(("map_colliding", format!("{{{}}}", members.join(","))));
+    for (name, same, count) in [("map_crowded", 39, 64), ("map_colliding", 194, 200)] {
+        let (buckets, long) = (count as u64 / 8, "k".repeat(256));
+        let keys = (0..).map(|number: u32| format!("k{number}")).take(8000);
+        let (home, others): (Vec<_>, Vec<_>) = keys.partition(|key| home(key, buckets) == 7);
+        let others = others.iter().take(count - same - 1);
+        let members = home.iter().take(same).chain(others).chain([&long]);
+        let members: Vec<_> = members.map(|key| format!("\"{key}\":0")).collect();
+        all.push((name, format!("{{{}}}", members.join(","))));
+    }
     all.push(("map_of_rows", map_of_rows(7)));
     // Text of rows and beside them waits; so does a record that is no row.
     let texts = |n: usize| ["a text of many", "another text"][n % 2].to_owned();
@@ -290,6 +285,16 @@ fn rows_in_orders() -> String {
     };
     let many: Vec<_> = (0..24).map(|n| wide([0, 4, 7][n % 3])).collect();
     format!("{{\"few\":[{few}],\"many\":[{}]}}", many.join(","))
+}
+
+fn many(count: usize) -> String {
+    let members: Vec<_> =
+        (0..count).map(|at| format!("\"key {}\":{at}", at * 7919 % 1000)).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+fn map_few() -> String {
+    format!("{{\"{}\":1,\"b\":2}}", "k".repeat(256))
 }
 
 /// A map of so many ids, and a long key that makes it one.
@@ -439,6 +444,7 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
         edit(&mut doc);
         doc
     };
+    let ordered = |doc: &mut DocBuf| doc.order(doc.root_id().unwrap()).unwrap();
     let id = |n: u8| Uuid::from_bytes([n; 16]);
     let day = |n: i32| Date::from_days(n).unwrap();
     let stated = |doc: &mut DocBuf| {
@@ -605,6 +611,32 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc.set_pointer("/b/4", "today").unwrap();
             // A blank slot.
             doc.set_pointer("/c/2/o", ()).unwrap();
+            doc
+        }),
+        // Three with a tree. The files have one as encoders wrote it before. FORMAT 7.2 shows two.
+        ("map_small_leaf", edit(&map_few(), &ordered)),
+        ("map_inner_nodes", edit(&many(300), &ordered)),
+        ("map_two_leaves", {
+            let few: Vec<_> = (0..64).map(|n| format!("\"k{n:02}\":{n}")).collect();
+            let text = format!("{{{},\"{}\":64}}", few.join(","), "l".repeat(256));
+            edit(&text, &ordered)
+        }),
+        // The 193rd key of one home, in blocks of any size, finds no place: the tree is made.
+        ("map_colliding", {
+            let mut doc = json("{}");
+            let node = doc.set_root(New::Map { capacity: 0 }).unwrap().unwrap();
+            let keys = (0..).map(|number: u32| format!("k{number}"));
+            for key in keys.filter(|key| home(key, 384) == 100).take(194) {
+                doc.set(node, key.as_str(), ()).unwrap();
+            }
+            doc
+        }),
+        // Entries got other numbers, and the hash block fewer buckets.
+        ("map_squeezed", {
+            let mut doc = json(&many(256));
+            for at in 0..200 {
+                doc.remove_pointer(&format!("/key {}", at * 7919 % 1000)).unwrap();
+            }
             doc
         }),
         ("map_with_holes", {
@@ -783,7 +815,16 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     let numbers = json("[1,2,3]");
     let cells = json("[1,\"x\"]");
     let text = json("\"eight bytes or more\"");
-    let map = edited().into_iter().find(|(name, _)| *name == "map_with_holes").unwrap().1.to_vec();
+    // A map with a tree and a hole.
+    let map = {
+        let members: Vec<_> = (0..62).map(|n| format!("\"{n}\":{n}")).collect();
+        let mut doc = json!(null);
+        let root = format!("{{{},\"{}\":0}}", members.join(","), "k".repeat(256));
+        doc.set_root(livebuf_json::from_slice(root.as_bytes()).unwrap().doc()).unwrap();
+        doc.remove_pointer("/7").unwrap();
+        doc.order(doc.root_id().unwrap()).unwrap();
+        doc.to_vec()
+    };
     let word = |bytes: &[u8], at: usize| {
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
     };
@@ -816,6 +857,11 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         .find(|&at| hashed[at] != 0 && hashed[at + 11] == 0 && hashed[at + 12] == 0)
         .unwrap();
     let numbers_at = bucket + 16;
+    // Bucket 7, the home of most keys.
+    let reaching = |bytes: &[u8]| word(bytes, word(bytes, 8) + 24).next_multiple_of(64) + 7 * 64;
+    let (crowded, colliding) = (of("map_crowded"), of("map_colliding"));
+    let (crowd, collision) = (reaching(&crowded), reaching(&colliding));
+    let few = of("map_few");
     // A map with values in an array of numbers, in one of cells with a hole, and one in vain.
     let values = map_of_numbers().to_vec();
     let values_map = word(&values, 8);
@@ -1070,6 +1116,29 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadIndex_hash_entry_missing", {
             let gone = [bucket, numbers_at, numbers_at + 1, numbers_at + 2, numbers_at + 3];
             patch(&hashed, &gone.map(|at| (at, 0)))
+        }),
+        ("BadIndex_hash_reach", patch(&crowded, &[(crowd + 12, 2)])),
+        ("BadIndex_hash_reach_too_far", patch(&crowded, &[(crowd + 12, 8)])),
+        ("BadIndex_hash_beyond", patch(&colliding, &[(collision + 12, 15)])),
+        ("BadIndex_hash_beyond_without_tree", patch(&crowded, &[(crowd + 12, 16 + 3)])),
+        ("BadCount_map_without_index", {
+            patch(&hashed, &[24, 25, 26, 27, 28].map(|at| (hashed_map + at, 0)))
+        }),
+        // The first two entries of a bucket have one key, and one fingerprint.
+        ("DuplicateKey_map_hashed", {
+            let key = |place: usize| {
+                let entry = word(&hashed, numbers_at + 4 * place);
+                word(&hashed, hashed_map + 16) + 8 + 16 * entry + 8 * (entry / 8)
+            };
+            let mut bytes = patch(&hashed, &[(bucket + 1, hashed[bucket])]);
+            bytes.copy_within(key(0)..key(0) + 8, key(1));
+            bytes
+        }),
+        ("DuplicateKey_map_few", {
+            let keys = word(&few, word(&few, 8) + 16) + 8;
+            let mut bytes = few.clone();
+            bytes.copy_within(keys + 16..keys + 24, keys);
+            bytes
         }),
         ("BadCount_hash_buckets", patch(&hashed, &[(hashed_map + 28, 0), (hashed_map + 29, 0)])),
         ("NotZero_hash_unused_place", patch(&hashed, &[(bucket + 63, 1)])),

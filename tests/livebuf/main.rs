@@ -13,6 +13,7 @@ mod inlining;
 mod layers;
 mod limits;
 mod mapped;
+mod maps;
 mod pages;
 mod partial;
 mod reading;

@@ -590,7 +590,10 @@ typedef struct {
   uint32_t private_generation;
   /** Private. */
   uint32_t private_flags;
-  /** Private: the cell of the next row, where the elements are rows of a table. */
+  /**
+   * Private: the cell of the next row, where the elements are rows of a table; where members are
+   * sorted, which order it is.
+   */
   uint64_t private_row;
   /** Private: how many such rows are left. */
   uint64_t private_rows;
@@ -1032,8 +1035,10 @@ static inline livebuf_status livebuf_prefix(livebuf_value object, const char *pr
 /**
  * Begins to go over the members of an object whose keys lie from `low` to before `high`,
  * ordered by the keys' bytes. A bound that is NULL is none. `flags`: LIVEBUF_DESCENDING,
- * LIVEBUF_LOW_EXCLUDED, LIVEBUF_HIGH_INCLUDED. O(log n) to begin and O(1) a step in large
- * objects; each step looks at all keys of small ones.
+ * LIVEBUF_LOW_EXCLUDED, LIVEBUF_HIGH_INCLUDED. O(log n) to begin and O(1) a step in objects that
+ * have an index for it (livebuf_order). In other large ones it looks at all keys to begin, and
+ * sorts them at the second step, in memory that the thread keeps; the small library, which has
+ * none, looks at all keys at each step, as all do in small objects.
  *
  * Memory: writes `*iter`, which needs no clean-up; borrows as `object`, and keeps `low` and
  * `high` until the iteration ends. NULL: `iter` LIVEBUF_NULL_ARGUMENT. Errors:
@@ -1300,6 +1305,18 @@ livebuf_status livebuf_rename_n(livebuf_doc *doc,
  * LIVEBUF_NO_SPACE, limits. Threads: an edit.
  */
 livebuf_status livebuf_reserve(livebuf_doc *doc, livebuf_node node, size_t additional);
+
+/**
+ * Gives an object the index that answers for the order of its keys, and keeps it up from then on:
+ * livebuf_range and livebuf_prefix then begin in O(log n). Without it they look at all members of
+ * a large object, and sort them in memory that the thread keeps meanwhile. Small objects need
+ * none. It takes some 8 to 17 bytes for each member.
+ *
+ * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE,
+ * LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits. Threads: an edit.
+ */
+livebuf_status livebuf_order(livebuf_doc *doc,
+                             livebuf_node node);
 
 /**
  * The place of the root; LIVEBUF_ROOT stands for it in every call.

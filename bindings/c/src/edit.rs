@@ -1491,3 +1491,20 @@ pub unsafe extern "C" fn livebuf_reserve(
     // SAFETY: the caller's word.
     unsafe { edit(doc, work) }
 }
+
+/// Gives an object the index that answers for the order of its keys, and keeps it up from then on:
+/// livebuf_range and livebuf_prefix then begin in O(log n). Without it they look at all members of
+/// a large object, and sort them in memory that the thread keeps meanwhile. Small objects need
+/// none. It takes some 8 to 17 bytes for each member.
+///
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE,
+/// LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_order(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| Ok(editor.order(node.id(editor)?)?);
+    // SAFETY: the caller's word.
+    unsafe { edit(doc, work) }
+}

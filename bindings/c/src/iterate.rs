@@ -8,7 +8,7 @@ use core::mem::{MaybeUninit, align_of, size_of};
 use core::ops::Bound;
 
 use livebuf::layout::TAG_OBJECT;
-use livebuf::{ArrayIter, Checked, Fields, Ordered, Value};
+use livebuf::{ArrayIter, Checked, Fields, Searched, Value};
 
 use crate::document::livebuf_doc;
 use crate::read::{livebuf_str, livebuf_value, stale, text_of};
@@ -39,7 +39,8 @@ pub struct livebuf_iter {
     pub private_generation: u32,
     /// Private.
     pub private_flags: u32,
-    /// Private: the cell of the next row, where the elements are rows of a table.
+    /// Private: the cell of the next row, where the elements are rows of a table; where members are
+    /// sorted, which order it is.
     pub private_row: u64,
     /// Private: how many such rows are left.
     pub private_rows: u64,
@@ -50,7 +51,7 @@ pub struct livebuf_iter {
 enum Steps {
     Fields(Fields<'static, Checked>),
     Elements(ArrayIter<'static, Checked>),
-    Ordered(Ordered<'static, 'static, Checked>),
+    Ordered(Searched<'static, 'static, Checked>),
 }
 
 const _: () = assert!(size_of::<Steps>() <= 36 * 8 && align_of::<Steps>() <= 8);
@@ -141,8 +142,10 @@ pub unsafe extern "C" fn livebuf_iterate(
 
 /// Begins to go over the members of an object whose keys lie from `low` to before `high`,
 /// ordered by the keys' bytes. A bound that is NULL is none. `flags`: LIVEBUF_DESCENDING,
-/// LIVEBUF_LOW_EXCLUDED, LIVEBUF_HIGH_INCLUDED. O(log n) to begin and O(1) a step in large
-/// objects; each step looks at all keys of small ones.
+/// LIVEBUF_LOW_EXCLUDED, LIVEBUF_HIGH_INCLUDED. O(log n) to begin and O(1) a step in objects that
+/// have an index for it (livebuf_order). In other large ones it looks at all keys to begin, and
+/// sorts them at the second step, in memory that the thread keeps; the small library, which has
+/// none, looks at all keys at each step, as all do in small objects.
 ///
 /// Memory: writes `*iter`, which needs no clean-up; borrows as `object`, and keeps `low` and
 /// `high` until the iteration ends. NULL: `iter` LIVEBUF_NULL_ARGUMENT. Errors:
@@ -170,7 +173,7 @@ pub unsafe extern "C" fn livebuf_range_n(
         let object = value.as_object()?.ok_or_else(wrong_type)?;
         let low = bound(low, low_length, flags & LIVEBUF_LOW_EXCLUDED == 0)?;
         let high = bound(high, high_length, flags & LIVEBUF_HIGH_INCLUDED != 0)?;
-        iter.put(Steps::Ordered(object.range((low, high))));
+        iter.put(Steps::Ordered(object.range((low, high)).into_searched()));
         Ok(())
     };
     // SAFETY: the caller's word.
@@ -195,7 +198,7 @@ pub unsafe extern "C" fn livebuf_prefix_n(
         let object = value.as_object()?.ok_or_else(wrong_type)?;
         // SAFETY: the caller's word.
         let prefix: &'static str = unsafe { text_of(prefix, length) }?;
-        iter.put(Steps::Ordered(object.prefix(prefix)));
+        iter.put(Steps::Ordered(object.prefix(prefix).into_searched()));
         Ok(())
     };
     // SAFETY: the caller's word.
@@ -228,7 +231,7 @@ pub unsafe extern "C" fn livebuf_next(iter: *mut livebuf_iter) -> bool {
             // SAFETY: these flags say that `begin` put it there, and the generation that the
             // bytes it borrows are as they were.
             let steps = unsafe { &mut *iter.private_words.as_mut_ptr().cast::<Steps>() };
-            step(steps, backwards).transpose()
+            step(steps, &mut iter.private_row, backwards).transpose()
         }
         _ => Err(stale()),
     };
@@ -276,7 +279,7 @@ unsafe fn next_row(iter: &mut livebuf_iter) -> bool {
 }
 
 #[inline]
-fn step<'s>(steps: &'s mut Steps, backwards: bool) -> Option<Result<Member<'s>>> {
+fn step<'s>(steps: &'s mut Steps, sorted: &mut u64, backwards: bool) -> Option<Result<Member<'s>>> {
     fn member<'d>(item: livebuf::Result<(&'d str, Value<'d>)>) -> Result<Member<'d>> {
         let (key, value) = item?;
         Ok((Some(key), value))
@@ -289,7 +292,68 @@ fn step<'s>(steps: &'s mut Steps, backwards: bool) -> Option<Result<Member<'s>>>
         (Steps::Elements(elements), true) => elements.next_back().map(element),
         (Steps::Fields(fields), false) => fields.next().map(member),
         (Steps::Fields(fields), true) => fields.next_back().map(member),
-        (Steps::Ordered(ordered), false) => ordered.next().map(member),
-        (Steps::Ordered(ordered), true) => ordered.next_back().map(member),
+        #[cfg(feature = "std")]
+        (Steps::Ordered(ordered), _) => sorted::step(ordered, sorted, backwards).map(member),
+        #[cfg(not(feature = "std"))]
+        (Steps::Ordered(ordered), _) => {
+            let _ = sorted;
+            ordered.step(backwards).map(member)
+        }
+    }
+}
+
+/// Members that were sorted, since their object has no index for the order. An iteration needs no
+/// clean-up, so each thread keeps the latest few. One that lost its own sorts those that are left.
+#[cfg(feature = "std")]
+mod sorted {
+    use livebuf::{Checked, Result, Searched, Value};
+    use std::cell::RefCell;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::vec::IntoIter;
+
+    const KEPT: usize = 4;
+
+    struct Sorted {
+        number: u64,
+        members: IntoIter<(u64, u32)>,
+    }
+
+    thread_local! {
+        static KEPT_SORTED: RefCell<Vec<Sorted>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Of all threads, since an iteration may go on in another one.
+    static LATEST: AtomicU64 = AtomicU64::new(0);
+
+    /// The next member. `number`: which of the kept orders is the iteration's, 0 for none.
+    pub(super) fn step<'a>(
+        ordered: &mut Searched<'a, 'a, Checked>,
+        number: &mut u64,
+        backwards: bool,
+    ) -> Option<Result<(&'a str, Value<'a>)>> {
+        let next = KEPT_SORTED.with(|kept| {
+            let Ok(mut kept) = kept.try_borrow_mut() else { return None };
+            let mut at = kept.iter().position(|sorted| sorted.number == *number);
+            if at.is_none() {
+                let members = ordered.sort()?.into_iter();
+                *number = LATEST.fetch_add(1, Ordering::Relaxed) + 1;
+                if kept.len() == KEPT {
+                    kept.remove(0);
+                }
+                kept.push(Sorted { number: *number, members });
+                at = Some(kept.len() - 1);
+            }
+            let at = at?;
+            let members = &mut kept[at].members;
+            let next = if backwards { members.next_back() } else { members.next() };
+            if next.is_none() {
+                kept.remove(at);
+            }
+            Some(next)
+        });
+        match next {
+            Some(next) => ordered.step_to(next?.1, backwards),
+            None => ordered.step(backwards),
+        }
     }
 }

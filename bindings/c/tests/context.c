@@ -863,7 +863,85 @@ static void clones(const char *directory) {
   livebuf_destroy(doc);
 }
 
+/* Keys of 16 bytes that all have one hash (docs/FORMAT.md 7.4). */
+static uint64_t fold(uint64_t a, uint64_t b) {
+  uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX), first = (a >> 32) * (b & UINT32_MAX);
+  uint64_t second = (a & UINT32_MAX) * (b >> 32), high = (a >> 32) * (b >> 32);
+  uint64_t middle = first + (low >> 32);
+  uint64_t carried = (middle & UINT32_MAX) + second;
+  high += (middle >> 32) + (carried >> 32);
+  return (carried << 32 | (low & UINT32_MAX)) ^ high;
+}
+
+static void colliding(char keys[][17], size_t count) {
+  for (uint64_t number = 1, found = 0; found < count; number++) {
+    uint64_t step = 0x9E3779B97F4A7C15, mask = 0x0F0F0F0F0F0F0F0F;
+    uint64_t first = ((number * step) & mask) | 0x3030303030303030;
+    uint64_t second = fold(16 ^ first, step) ^ 0x123456789ABCDEF0;
+    int ascii = 1;
+    for (int at = 0; at < 8; at++) {
+      keys[found][at] = (char)(first >> (8 * at));
+      keys[found][8 + at] = (char)(second >> (8 * at));
+      ascii &= keys[found][8 + at] > 0;
+    }
+    keys[found][16] = 0;
+    found += (uint64_t)ascii;
+  }
+}
+
+static size_t walk(livebuf_value object, uint32_t flags, size_t stop) {
+  livebuf_iter it, other;
+  char last[17] = "";
+  size_t count = 0;
+  STATUS(livebuf_range(object, NULL, NULL, flags, &it), LIVEBUF_OK);
+  while (count < stop && livebuf_next(&it)) {
+    int order = memcmp(last, it.key.data, 16);
+    CHECK(it.key.length == 16 && it.index == count);
+    CHECK(count == 0 || (flags ? order > 0 : order < 0));
+    memcpy(last, it.key.data, 16);
+    count++;
+    /* Others in between, that end early. */
+    STATUS(livebuf_prefix(object, "", flags, &other), LIVEBUF_OK);
+    CHECK(livebuf_next(&other) && livebuf_next(&other) && livebuf_next(&other));
+  }
+  CHECK(count == stop || it.error.status == LIVEBUF_OK);
+  return count;
+}
+
+/* Ranges of a large object without an index for them, and with one; keys that collide. */
+static void ordered(void) {
+  static char keys[230][17];
+  colliding(keys, 230);
+  for (int way = 0; way < 3; way++) {
+    livebuf_doc *doc = livebuf_create(NULL, NULL);
+    STATUS(livebuf_set_root(doc, livebuf_map(0), NULL), LIVEBUF_OK);
+    size_t count = way == 0 ? 150 : 200;
+    for (size_t at = 0; at < count; at++) {
+      STATUS(livebuf_set_i64(doc, LIVEBUF_ROOT, keys[at], (int64_t)at), LIVEBUF_OK);
+    }
+    if (way == 1) STATUS(livebuf_order(doc, livebuf_root_node(doc)), LIVEBUF_OK);
+    STATUS(livebuf_validate(doc), LIVEBUF_OK);
+    livebuf_value root = livebuf_root(doc);
+    CHECK(walk(root, 0, count) == count && walk(root, LIVEBUF_DESCENDING, count) == count);
+    CHECK(walk(root, 0, 7) == 7);
+    for (size_t at = 0; at < 230; at++) {
+      CHECK(livebuf_exists(livebuf_get(root, keys[at])) == (at < count));
+    }
+    for (size_t at = 0; at < count; at += 2) {
+      STATUS(livebuf_remove(doc, LIVEBUF_ROOT, keys[at]), LIVEBUF_OK);
+    }
+    STATUS(livebuf_validate(doc), LIVEBUF_OK);
+    CHECK(walk(livebuf_root(doc), 0, count) == count / 2);
+    STATUS(livebuf_order(doc, LIVEBUF_ROOT), LIVEBUF_OK);
+    STATUS(livebuf_set_root(doc, livebuf_array(0), NULL), LIVEBUF_OK);
+    STATUS(livebuf_order(doc, LIVEBUF_ROOT), LIVEBUF_WRONG_TYPE);
+    STATUS(livebuf_order(NULL, LIVEBUF_ROOT), LIVEBUF_NULL_ARGUMENT);
+    livebuf_destroy(doc);
+  }
+}
+
 int main(int count, char **arguments) {
+  ordered();
   own_documents();
   clones(count > 1 ? arguments[1] : ".");
   allocators();

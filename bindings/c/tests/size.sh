@@ -54,14 +54,14 @@ echo 'int main(void) { return 0; }' > "$work/nothing.c"
 "$CC" -Os "$work/nothing.c" -s -o "$work/nothing"
 within "a program that does nothing" "$(wc -c < "$work/nothing")" 20000
 program hello 105000
-program read 27300
+program read 31200
 "$work/hello" | "$work/read" | grep -qx 'lap_complete 55' || { echo "hello and read do not agree"; failed=1; }
 
 wrap="-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign"
 "$CC" -std=c11 -Os -Iinclude tests/buffer.c $wrap -L"$work" -llivebuf-small -Wl,--gc-sections -lm -o "$work/buffer"
 "$work/buffer" || failed=1
 
-functions "$(uname -m)" 388000 61500 "$library" flag_cc link_cc
+functions "$(uname -m)" 392000 63500 "$library" flag_cc link_cc
 if rustup target list --installed 2> "$work/rustup.log" | grep -qx thumbv7em-none-eabi; then
   $CARGO rustc --manifest-path ../../Cargo.toml -q -p livebuf-c --profile size --no-default-features \
     --features small --crate-type staticlib --target thumbv7em-none-eabi

@@ -551,3 +551,58 @@ assert done
 def test_the_deepest_documents_on_a_small_stack() -> None:
     """Bug: reading 500 levels ended the process in a thread of 256 KiB."""
     subprocess.run([sys.executable, "-c", DEEP], check=True)
+
+
+def colliding(count: int) -> list[str]:
+    """Keys of 16 bytes that all have one hash (docs/FORMAT.md 7.4)."""
+
+    def fold(a: int, b: int) -> int:
+        return (a * b >> 64) ^ (a * b & (1 << 64) - 1)
+
+    step, keys, number = 0x9E3779B97F4A7C15, set[str](), 0
+    while len(keys) < count:
+        number += 1
+        first = number * step & 0x0F0F0F0F0F0F0F0F | 0x3030303030303030
+        second = fold(16 ^ first, step) ^ 0x123456789ABCDEF0
+        if not second & 0x8080808080808080:
+            keys.add((first.to_bytes(8, "little") + second.to_bytes(8, "little")).decode())
+    return sorted(keys)
+
+
+def test_keys_that_collide() -> None:
+    """Keys of one hash get a tree, by whatever way they come, and all are found."""
+    keys = colliding(230)
+    others = [str(n) for n in range(100)]
+    there = dict.fromkeys([*keys[:200], *others], 1)
+    edited = Document.from_python({"map": {}})
+    for key in there:
+        edited["map"][key] = 1
+    updated = Document.from_python({"map": dict.fromkeys(keys[:3], 1)})
+    updated["map"].update(there)
+    copied = Document.from_python({})
+    copied["map"] = edited["map"]
+    text = livebuf.from_json(livebuf.to_json({"map": there}))
+    for doc in [Document.from_python({"map": there}), edited, updated, copied, text]:
+        doc.validate()
+        found = doc["map"]
+        assert dict(found) == there
+        assert all(key not in found for key in keys[200:])
+        assert [key for key, _ in found.range()] == sorted(there)
+        del found[keys[3]]
+        found.rename(keys[4], "renamed")
+        doc.validate()
+        assert keys[4] not in found and len(found) == len(there) - 1
+
+
+def test_order() -> None:
+    """The index for the order of keys changes no value, and follows edits."""
+    doc = Document.from_python({"users": {f"user {n}": n for n in range(1000)}, "rest": [1]})
+    users, length = doc["users"], len(bytes(doc))
+    first = list(users.prefix("user 12"))
+    users.order()
+    assert len(bytes(doc)) > length
+    users["user 120000"] = 1
+    del users["user 12"]
+    doc.validate()
+    assert list(users.prefix("user 12")) == [*first[1:2], ("user 120000", 1), *first[2:]]
+    assert list(users)[:3] == ["user 0", "user 1", "user 2"]

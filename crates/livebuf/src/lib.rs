@@ -158,7 +158,7 @@ pub use view::validate::{Region, RegionKind, Stats};
 pub use view::{
     Array, ArrayIter, AsValue, Bound, Checked, Codes, Column, ColumnPath, Dictionary, Doc, Element,
     Ends, Fields, Key, Keys, Kind, Lookup, Mode, Number, Object, Ordered, Pointer, Run, Scalar,
-    Table, Tensor, TensorRef, Valid, Value, Values, View,
+    Searched, Table, Tensor, TensorRef, Valid, Value, Values, View,
 };
 #[cfg(feature = "partial")]
 pub use view::{Partial, PartialError};

@@ -473,7 +473,7 @@ impl<'a> Fields<'a> {
         let (used, capacity) = (grouped(word(MAP_USED)), grouped(word(MAP_CAPACITY)));
         row.add(8, format!("used {used}, capacity {capacity}"));
         let (entries, root) = (at(word(MAP_ENTRIES)), at(word(MAP_ROOT)));
-        row.add(8, format!("entries {entries}; root node {root}"));
+        row.add(8, format!("entries {entries}; tree {root}"));
         let (hash, buckets) = (at(word(MAP_HASH)), grouped(word(MAP_BUCKETS)));
         row.add(8, format!("hash block {hash}, buckets {buckets}"));
         if with_values {
@@ -496,8 +496,9 @@ impl<'a> Fields<'a> {
                 4,
                 match self.byte(at + u64::from(BUCKET_MARK)) {
                     0 => "all at home".to_owned(),
-                    MARK_NEXT => "some in the next bucket".to_owned(),
-                    _ => "some in the index only".to_owned(),
+                    1 => "some in the next bucket".to_owned(),
+                    reach @ ..=MARK_REACH => format!("some in the next {reach} buckets"),
+                    _ => "some in the tree only".to_owned(),
                 },
             );
             let numbers = (0..BUCKET_PLACES).filter(|&slot| self.byte(at + u64::from(slot)) != 0);

@@ -89,7 +89,29 @@ impl Change for Reserve<'_> {
     }
 }
 
+/// A tree for a map that has none.
+struct MakeTree {
+    map: Map,
+}
+
+impl Change for MakeTree {
+    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+        sink.set_aside(map::tree_limit(self.map.used));
+        sink.write(|editor, extent| map::make_tree(&mut editor.space, &self.map, extent));
+        Ok((TAG_NULL, 0))
+    }
+}
+
 impl<S: Storage, O: Observer> Editor<S, O> {
+    /// Gives a map a tree.
+    pub(super) fn order_entries(&mut self, map: Map) -> Result<()> {
+        if map.root != 0 {
+            return Ok(());
+        }
+        map.check_keys(self.space.bytes())?;
+        self.carry_out(&MakeTree { map }, NodeId::NONE).map(drop)
+    }
+
     /// The array with a map's values, as steps know it.
     fn values_of(&self, map: &Map, depth: u16) -> Result<(NodeId, Elements)> {
         let values = map.values_in(self.space.bytes())?;

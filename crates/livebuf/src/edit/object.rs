@@ -12,7 +12,7 @@ use crate::block::record::{Raw, Record, each_field};
 use crate::block::shape::{self, Shape};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u32, load_u64, round_up};
-use crate::format::cell::{Needle, owned_span};
+use crate::format::cell::{Needle, inline_span, owned_span};
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer};
 use crate::store::storage::Storage;
@@ -116,7 +116,7 @@ pub(super) fn put_as_map<S: Storage, O: Observer>(
 ) -> Result<()> {
     sink.editor().check_elements(record.live() as u64 + 1)?;
     let key_cell = span(sink, key.as_bytes(), true)?;
-    become_map(sink, home, record, map_capacity(record), Member::New(key_cell, value))
+    become_map(sink, home, record, map_capacity(record), key, Member::New(key_cell, value))
 }
 
 /// The member by which a record and the map that it becomes differ.
@@ -134,34 +134,47 @@ fn become_map<S: Storage, O: Observer>(
     home: u32,
     record: Record,
     capacity: u32,
+    key: &str,
     member: Member,
 ) -> Result<()> {
-    if !sink.writes() {
-        check_keys(sink.bytes(), record)?;
-    }
     let count = record.live() + u32::from(matches!(member, Member::New(..)));
-    sink.set_aside(map::create_size(capacity) + map::index_size(count as usize));
+    let fill = plan_keys(sink.bytes(), record, key, member)?;
+    sink.set_aside(map::create_size(capacity) + map::filled_size(fill, count));
     sink.write(|editor, extent| {
-        let map = map::create(&mut editor.space, extent, capacity);
+        let map = map::create(&mut editor.space, extent, capacity, 0);
         let mut count = editor.copy_fields(record, &map, member);
         if let Member::New(key_cell, (tag, cell)) = member {
             map::put_entry(&mut editor.space, &map, count, key_cell, tag, cell);
             count += 1;
         }
-        map::index(&mut editor.space, &map, count, extent);
+        map::fill(&mut editor.space, &map, count, fill, extent);
         shape::leave(&mut editor.space, record.shape());
         editor.settle_map(home, record, map.at);
     });
     Ok(())
 }
 
-/// Reads the keys that are read while a record becomes a map, which may not fail.
-fn check_keys(bytes: &[u8], record: Record) -> Result<()> {
-    if record.used() == 0 {
-        return Ok(());
+/// Plans the indexes of a map that a record becomes. Reads its keys, which may not fail later.
+fn plan_keys(bytes: &[u8], record: Record, key: &str, member: Member) -> Result<map::Fill> {
+    let (mut keys, mut count) = ([&[][..]; MAX_FIELDS + 1], 0);
+    let mut add = |key| {
+        if let Some(place) = keys.get_mut(count) {
+            (*place, count) = (key, count + 1);
+        }
+    };
+    if record.used() > 0 {
+        let shape = Shape::load(bytes, record.shape() as u64)?;
+        each_field(bytes, record, |index, _| {
+            let old = shape.key(bytes, index)?;
+            let renamed = matches!(member, Member::Renamed(renamed, _) if renamed == index);
+            add(if renamed { key.as_bytes() } else { old });
+            Ok(())
+        })?;
     }
-    let shape = Shape::load(bytes, record.shape() as u64)?;
-    each_field(bytes, record, |index, _| shape.key(bytes, index).map(|_| ()))
+    if let Member::New(..) = member {
+        add(key.as_bytes());
+    }
+    Ok(map::plan_fill(count as u32, keys.into_iter().take(count)))
 }
 
 /// A new entry of a map.
@@ -275,7 +288,7 @@ impl Change for RenameAsMap<'_> {
         let key_cell = span(sink, self.to.as_bytes(), true)?;
         let member = Member::Renamed(self.at, key_cell);
         let capacity = self.record.live() + 1;
-        become_map(sink, self.home, self.record, capacity, member)?;
+        become_map(sink, self.home, self.record, capacity, self.to, member)?;
         Ok((TAG_NULL, 0))
     }
 }
@@ -584,7 +597,54 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return self.replace(entry.tag_at, entry.value, new, node);
         }
         self.check_elements(map.live as u64 + 1)?;
+        if cfg!(not(feature = "small"))
+            && let Some(value) = self.append_entry(map, &plan, key, new)
+        {
+            return Ok(value);
+        }
         self.carry_out(&AddEntry { map, plan: &plan, key, new }, node)
+    }
+
+    /// The common case of a new entry: a number or text, and room for it in the entries and the
+    /// indexes. `None` where this is not the case, or space or a limit is short; nothing has changed
+    /// then.
+    #[inline]
+    fn append_entry(
+        &mut self,
+        map: &Map,
+        plan: &map::InsertPlan,
+        key: &str,
+        new: &New<'_>,
+    ) -> Option<(u8, u64)> {
+        if plan.fresh() + plan.tail() > 0 {
+            return None;
+        }
+        let (key, mut text, mut value) = (key.as_bytes(), &[][..], (TAG_STRING, 0));
+        match *new {
+            New::Str(string) if string.len() > MAX_INLINE => text = string.as_bytes(),
+            New::Str(string) => value.1 = inline_span(string.as_bytes()),
+            _ => value = new.immediate()?,
+        }
+        let mut fresh = round_up(text.len() as u64);
+        if key.len() > MAX_INLINE {
+            fresh += round_up(key.len() as u64);
+        }
+        let mut extent = Extent::default();
+        if fresh > 0 {
+            self.check_length(key).and(self.check_length(text)).ok()?;
+            self.space.ensure(fresh, 0).ok()?;
+            extent = self.space.take(fresh);
+        }
+        let key_cell = match key.len() {
+            ..=MAX_INLINE => inline_span(key),
+            _ => put_text(&mut self.space, &mut extent, key, true),
+        };
+        if !text.is_empty() {
+            value.1 = put_text(&mut self.space, &mut extent, text, true);
+        }
+        map::insert(&mut self.space, map, plan, key_cell, value.0, value.1, &mut extent);
+        self.space.finish(extent);
+        Some(value)
     }
 
     /// Takes a field out, leaving a hole.

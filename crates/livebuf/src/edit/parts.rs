@@ -89,23 +89,14 @@ pub(super) fn new_map<S: Storage, O: Observer>(
     count: u32,
 ) -> u32 {
     let mut at = 0;
-    sink.set_aside(map::create_size(capacity) + index_limit(count));
+    let buckets = map::encoded_buckets(count);
+    // Whether keys collide, so that a tree is made, shows when they are put in.
+    let tree = if buckets > 0 { map::tree_limit(count) } else { 0 };
+    sink.set_aside(map::create_size(capacity) + hash_size(buckets) + tree);
     sink.write(|editor, extent| {
-        at = map::create(&mut editor.space, extent, capacity).at as u32;
+        at = map::create(&mut editor.space, extent, capacity, buckets).at as u32;
     });
     at
-}
-
-/// Most bytes that an index takes while `count` entries are put in one by one.
-fn index_limit(count: u32) -> u64 {
-    if count == 0 {
-        return 0;
-    }
-    let count = count as u64;
-    // Split nodes are half full. A small root leaf grows through its sizes first.
-    let nodes = count / 31 + count / (31 * 31) + 4;
-    let small = node_size(7) + node_size(15) + node_size(31);
-    nodes * node_size(NODE_ITEMS) as u64 + small as u64
 }
 
 /// Adds an entry to a map that [`new_map`] made. A key that is there already (damaged bytes)
@@ -128,7 +119,7 @@ pub(super) fn add_entry<S: Storage, O: Observer>(
             .and_then(|map| Ok((map, map::plan_insert(bytes, &map, key?)?)));
         match place {
             Ok((map, map::Place::New(plan))) => {
-                map::insert(space, &map, &plan.without_hash(), key_cell, tag, cell, extent);
+                map::insert(space, &map, &plan, key_cell, tag, cell, extent);
             }
             Ok(_) => {}
             Err(error) => {

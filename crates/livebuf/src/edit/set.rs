@@ -488,6 +488,40 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         reserved
     }
 
+    /// Gives an object the index that answers for the order of its keys, and keeps it up from then
+    /// on: [`range`](crate::Object::range), [`prefix`](crate::Object::prefix),
+    /// [`first`](crate::Object::first) and [`last`](crate::Object::last) are then found by a search.
+    /// Without it they look at all members of a large object, and sort them. Small objects need none.
+    /// It takes some 8 to 17 bytes for each member. It goes when the last member is removed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], and space.
+    ///
+    /// ```
+    /// use livebuf::{DocBuf, New};
+    /// let mut doc = DocBuf::new()?;
+    /// let root = doc.set_root(New::Map { capacity: 0 })?.unwrap();
+    /// for number in 0..1000 {
+    ///     doc.set(root, &*format!("user {number:03}"), number)?;
+    /// }
+    /// doc.order(root)?;
+    /// let object = doc.root().as_object()?.unwrap();
+    /// let found = object.prefix("user 12").next().unwrap()?;
+    /// assert_eq!((found.0, found.1.as_i64()?), ("user 120", Some(120)));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn order(&mut self, node: NodeId) -> Result<()> {
+        self.space.editable()?;
+        let node = self.enter(node)?;
+        let ordered = self.trusting(|editor| match editor.container(node)? {
+            Container::Map(map) => editor.order_entries(map),
+            Container::Record(_) | Container::Row(..) => Ok(()),
+            _ => Err(Error::new(ErrorKind::WrongType, 0)),
+        });
+        self.finish_growing()?;
+        ordered
+    }
+
     /// Gives a member another key. It keeps its place in the order. In rows of tables it comes
     /// where the other key has its column, or last.
     ///

@@ -20,7 +20,7 @@ use crate::store::storage::Storage;
 use crate::store::target::Target;
 use alloc::vec::Vec;
 
-/// Indexes over more entries begin at a page of 4,096 bytes.
+/// Trees over more entries begin at a page of 4,096 bytes.
 const MANY_ENTRIES: usize = 4000;
 
 /// Entries below which values are not in an array.
@@ -65,13 +65,16 @@ fn members_of_record(bytes: &[u8], object: &Cursor) -> Result<Option<u32>> {
     Ok(Some(count as u32))
 }
 
-/// Entries in the order of their keys.
-struct Order {
+/// The indexes of a map that is about to be written.
+#[derive(Default)]
+struct Indexes {
+    /// The buckets of the hash block.
+    buckets: Vec<u8>,
+    /// The entries in the order of their keys, where a tree is made.
     sorted: Vec<u32>,
-    /// Entries whose key came before.
-    doubles: Vec<u32>,
-    /// The first and the last entry of each key that came again.
-    moves: Vec<(usize, usize)>,
+    /// Of each entry whose key came before: the first entry that has it, and its own number. These
+    /// rise.
+    doubles: Vec<(u32, u32)>,
 }
 
 impl<S: Storage> Encoder<S> {
@@ -159,52 +162,50 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    /// The order of a map's entries by their keys.
-    fn order_map(&mut self, first: usize) -> Result<Order> {
+    /// Makes the indexes of a map by its keys.
+    fn index_map(&mut self, first: usize) -> Result<Indexes> {
         let count = (self.map_keys.len() - first) as u32;
-        let text = |&(_, index): &(u64, u32)| self.map_key_text(first, index);
-        let mut order: Vec<(u64, u32)> = vec_for(count as usize)?;
-        let mut sorted = vec_for(count as usize)?;
-        order.extend((0..count).map(|index| (map::first_eight(text(&(0, index))), index)));
-        order.sort_unstable_by_key(|&(start, _)| start);
-        let (mut doubles, mut moves) = (Vec::new(), Vec::new());
-        for alike in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
-            alike.sort_unstable_by(|a, b| text(a).cmp(text(b)).then(a.1.cmp(&b.1)));
-            for equal in alike.chunk_by(|a, b| text(a) == text(b)) {
-                if let [kept, .., last] = equal {
-                    moves.push((kept.1 as usize, last.1 as usize));
-                    doubles.extend(equal[1..].iter().map(|&(_, index)| index));
+        let text = |index| self.map_key_text(first, index);
+        let mut indexes = Indexes::default();
+        let Indexes { buckets, sorted, doubles } = &mut indexes;
+        let mut twice = |kept, double| doubles.push((kept, double));
+        *buckets = zeros(map::encoded_buckets(count) as usize * BUCKET_SIZE as usize)?;
+        if buckets.is_empty() {
+            for index in 1..count {
+                let key = text(index);
+                if let Some(kept) = (0..index).find(|&kept| text(kept) == key) {
+                    twice(kept, index);
                 }
             }
+        } else if !map::fill_buckets(buckets, count, text, twice) {
+            let order = map::ordered(0..count, text)?;
+            doubles.clear();
+            for equal in order.chunk_by(|a, b| a.0 == b.0 && text(a.1) == text(b.1)) {
+                doubles.extend(equal[1..].iter().map(|double| (equal[0].1, double.1)));
+            }
+            doubles.sort_unstable_by_key(|&(_, double)| double);
+            *sorted = vec_for(count as usize)?;
+            sorted.extend(order.into_iter().map(|(_, index)| index));
         }
-        if let (&[double, ..], DuplicateKeys::Error) = (&doubles[..], self.options.duplicate_keys) {
+        if let (&[(_, double), ..], DuplicateKeys::Error) =
+            (&doubles[..], self.options.duplicate_keys)
+        {
             let key = self.map_key_text(first, double).to_vec();
             return Err(self.came_twice(key));
         }
-        sorted.extend(order.into_iter().map(|(_, index)| index));
-        Ok(Order { sorted, doubles, moves })
+        Ok(indexes)
     }
 
-    /// Takes doubles out of a map: a key's last value moves to its first place. Entry numbers by key
-    /// order.
-    fn take_doubles(&mut self, first: usize, start: usize, order: Order) -> Vec<u32> {
-        let Order { mut sorted, mut doubles, moves } = order;
-        if doubles.is_empty() {
-            return sorted;
-        }
-        let count = sorted.len();
+    /// Takes doubles out of a map: a key's last value moves to its first place.
+    fn take_doubles(&mut self, first: usize, start: usize, doubles: &[(u32, u32)]) {
         self.replaced = true;
-        for (kept, last) in moves {
-            self.cells[start + kept] = self.cells[start + last];
-            self.tags[start + kept] = self.tags[start + last];
+        for &(kept, last) in doubles {
+            let (kept, last) = (start + kept as usize, start + last as usize);
+            (self.cells[kept], self.tags[kept]) = (self.cells[last], self.tags[last]);
         }
-        doubles.sort_unstable();
-        // Take the doubles out of the entries, and renumber the order.
         let mut next = 0;
-        let mut renumbered = alloc::vec![u32::MAX; count];
-        for (index, place) in renumbered.iter_mut().enumerate() {
-            if doubles.binary_search(&(index as u32)).is_err() {
-                *place = next as u32;
+        for index in 0..self.map_keys.len() - first {
+            if doubles.binary_search_by_key(&(index as u32), |&(_, double)| double).is_err() {
                 self.map_keys[first + next] = self.map_keys[first + index];
                 self.cells[start + next] = self.cells[start + index];
                 self.tags[start + next] = self.tags[start + index];
@@ -214,20 +215,15 @@ impl<S: Storage> Encoder<S> {
         self.map_keys.truncate(first + next);
         self.cells.truncate(start + next);
         self.tags.truncate(start + next);
-        sorted.retain_mut(|index| {
-            *index = renumbered[*index as usize];
-            *index != u32::MAX
-        });
-        sorted
     }
 
     pub(super) fn end_map(&mut self, start: usize, first: usize) -> Result<u32> {
-        let order = self.order_map(first)?;
+        let mut indexes = self.index_map(first)?;
         let mut values = None;
         if self.outermost.is_some() {
             let is_own = self.outermost == Some(self.frames.len() - 1);
             self.replaced |= is_own && self.anew != Anew::Never && !self.are_rows(start);
-            if order.doubles.is_empty() && order.sorted.len() >= LEAST_ROWS {
+            if indexes.doubles.is_empty() && self.map_keys.len() - first >= LEAST_ROWS {
                 values = self.lay_out_rows(start)?;
             }
             if values.is_none() {
@@ -236,12 +232,15 @@ impl<S: Storage> Encoder<S> {
         } else {
             self.replaced |= self.may_be_rows(start);
         }
-        let sorted = self.take_doubles(first, start, order);
-        let count = sorted.len() as u32;
+        if !indexes.doubles.is_empty() {
+            self.take_doubles(first, start, &indexes.doubles);
+            indexes = self.index_map(first)?;
+        }
+        let count = (self.map_keys.len() - first) as u32;
         self.check_elements(count as usize)?;
         self.out.align();
         if let Some(values) = values {
-            return self.write_keys(first, &sorted, values);
+            return self.write_keys(first, count, indexes, values);
         }
         let (home, _) = self.out.grow(MAP_SIZE as usize)?;
         let size = entries_size(count as u64) as usize;
@@ -258,29 +257,40 @@ impl<S: Storage> Encoder<S> {
                 .copy_from_slice(&self.map_keys[first + index as usize].to_le_bytes());
             place[key + 8..key + 16].copy_from_slice(&value.to_le_bytes());
         }
-        self.write_header(home, Entries::whole(entries), &sorted)?;
+        self.write_header(home, Entries::whole(entries), count, indexes)?;
         self.map_keys.truncate(first);
         Ok(home)
     }
 
     /// Writes a map whose values are in an array.
-    fn write_keys(&mut self, first: usize, sorted: &[u32], values: u32) -> Result<u32> {
+    fn write_keys(
+        &mut self,
+        first: usize,
+        count: u32,
+        indexes: Indexes,
+        values: u32,
+    ) -> Result<u32> {
         let (home, _) = self.out.grow(MAP_WITH_VALUES_SIZE as usize)?;
-        let (at, place) = self.out.grow(8 * sorted.len())?;
+        let (at, place) = self.out.grow(8 * count as usize)?;
         for (slot, key) in place.chunks_exact_mut(8).zip(&self.map_keys[first..]) {
             slot.copy_from_slice(&key.to_le_bytes());
         }
         self.out.write_u32((home + MAP_VALUES).into(), values);
-        self.write_header(home, Entries { at, keys_only: true }, sorted)?;
+        self.write_header(home, Entries { at, keys_only: true }, count, indexes)?;
         self.map_keys.truncate(first);
         Ok(home)
     }
 
-    /// Writes the index, the hash block and the header of a map whose entries are written.
-    fn write_header(&mut self, home: u32, entries: Entries, sorted: &[u32]) -> Result<()> {
-        let count = sorted.len() as u32;
-        let root = self.build_index(entries, sorted)?;
-        let (hash, buckets) = self.build_hash(entries, count)?;
+    /// Writes the indexes and the header of a map whose entries are written.
+    fn write_header(
+        &mut self,
+        home: u32,
+        entries: Entries,
+        count: u32,
+        indexes: Indexes,
+    ) -> Result<()> {
+        let root = self.build_tree(entries, &indexes.sorted)?;
+        let (hash, buckets) = self.put_buckets(&indexes.buckets)?;
         let (at, live, used, capacity) = (home.into(), count, count, count);
         let map = Map { at, live, used, capacity, entries, root, hash, buckets };
         map.write_header(&mut self.out);
@@ -316,22 +326,23 @@ impl<S: Storage> Encoder<S> {
         known && self.options.tables && values.are_similar()
     }
 
-    /// The hash block of a map whose entries are written, and its buckets; 0 where it has none.
-    fn build_hash(&mut self, entries: Entries, count: u32) -> Result<(u32, u32)> {
-        let buckets = map::encoded_buckets(count);
-        if buckets == 0 {
+    /// Writes a hash block; returns where it is, and its buckets.
+    fn put_buckets(&mut self, filled: &[u8]) -> Result<(u32, u32)> {
+        if filled.is_empty() {
             return Ok((0, 0));
         }
-        let mut filled = zeros(buckets as usize * BUCKET_SIZE as usize)?;
-        map::fill(self.out.bytes(), entries, count, &mut filled)?;
+        let buckets = filled.len() as u32 / BUCKET_SIZE;
         let (hash, place) = self.out.grow(hash_size(buckets) as usize)?;
         let first = hash.next_multiple_of(BUCKET_SIZE) - hash;
-        place[first as usize..][..filled.len()].copy_from_slice(&filled);
+        place[first as usize..][..filled.len()].copy_from_slice(filled);
         Ok((hash, buckets))
     }
 
-    fn build_index(&mut self, entries: Entries, sorted: &[u32]) -> Result<u32> {
-        self.out.align();
+    /// Writes a tree, if there are entries for one; returns where its root is.
+    fn build_tree(&mut self, entries: Entries, sorted: &[u32]) -> Result<u32> {
+        if sorted.is_empty() {
+            return Ok(0);
+        }
         if sorted.len() > MANY_ENTRIES {
             // Its nodes do not lie across pages, and the topmost share one.
             self.out.used = self.out.used.next_multiple_of(4096);
@@ -340,6 +351,6 @@ impl<S: Storage> Encoder<S> {
         let (root, _) = self.out.grow(nodes.len())?;
         map::build(self.out.bytes(), entries, sorted, root.into(), &mut nodes)?;
         self.out.bytes_mut()[root as usize..][..nodes.len()].copy_from_slice(&nodes);
-        Ok(if sorted.is_empty() { 0 } else { root })
+        Ok(root)
     }
 }

@@ -303,10 +303,12 @@ pub const BUCKET_PLACES: u32 = 12;
 pub const BUCKET_MARK: u32 = 12;
 /// Offset of a bucket's entry numbers.
 pub const BUCKET_NUMBERS: u32 = 16;
-/// A mark: some key of the bucket is in the next one.
-pub const MARK_NEXT: u8 = 1;
-/// A mark: some key of the bucket is in neither.
-pub const MARK_NEITHER: u8 = 2;
+/// Bits of a mark: keys of the bucket are in it and in so many buckets behind it.
+pub const MARK_REACH: u8 = 15;
+/// A bit of a mark: keys of the bucket are in none of these.
+pub const MARK_BEYOND: u8 = 16;
+/// Most entries in use, holes included, of a map without a hash block and without a tree.
+pub const FEW_ENTRIES: u32 = 16;
 
 /// Bytes of a hash block. Its buckets begin at the first multiple of 64 in it.
 pub const fn hash_size(buckets: u32) -> u64 {

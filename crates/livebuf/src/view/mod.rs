@@ -32,7 +32,7 @@ pub use key::{Bound, Key, Lookup};
 pub use kind::{Kind, View};
 pub use mode::{Checked, Mode, Valid};
 pub use number::Number;
-pub use object::{Fields, Keys, Object, Ordered, Position, RowSlots, Slots, Values};
+pub use object::{Fields, Keys, Object, Ordered, Position, RowSlots, Searched, Slots, Values};
 #[cfg(feature = "partial")]
 pub use partial::{Partial, PartialError};
 pub use scalar::Scalar;

@@ -529,8 +529,10 @@ impl<'a, M: Mode> Object<'a, M> {
 
     /// Members whose keys lie in a range, ordered by the keys' bytes.
     ///
-    /// O(log n) to begin and O(1) a step in a map; each step looks at all keys
-    /// in a record.
+    /// O(log n) to begin and O(1) a step in a map that has an index for it
+    /// ([`Editor::order`](crate::Editor::order)). In any other, the first step looks at all keys, and
+    /// the second one sorts them. Each step looks at all keys in a record, and in a map of up to 16
+    /// members; in all maps without that index where nothing can be allocated.
     ///
     /// ```
     /// use livebuf::json;
@@ -1001,19 +1003,14 @@ half!(
 );
 
 /// Members ordered by key bytes: [`Object::range`], [`Object::prefix`].
+///
+/// In a large object without an index for the order ([`Editor::order`](crate::Editor::order)) the first
+/// member is searched among all, and the others are sorted when the second is asked for.
 #[derive(Clone)]
 pub struct Ordered<'a, 'k, M> {
-    object: Object<'a, M>,
-    /// For maps: the cursor into the index.
-    cursor: Option<Result<map::KeyRange>>,
-    /// For records: the bounds of the keys still to come.
-    lower: Limit<&'k [u8]>,
-    upper: Limit<&'k [u8]>,
-    done_front: Option<&'a [u8]>,
-    done_back: Option<&'a [u8]>,
-    prefix: &'k [u8],
-    /// An error ended the walk.
-    done: bool,
+    searched: Searched<'a, 'k, M>,
+    #[cfg(feature = "alloc")]
+    sorted: Option<alloc::vec::IntoIter<(u64, u32)>>,
 }
 
 impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
@@ -1023,19 +1020,70 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
         upper: Limit<&'k [u8]>,
         prefix: &'k [u8],
     ) -> Self {
+        Ordered {
+            searched: Searched::new(object, lower, upper, prefix),
+            #[cfg(feature = "alloc")]
+            sorted: None,
+        }
+    }
+
+    /// For the C API, whose iterations own no memory.
+    #[doc(hidden)]
+    pub fn into_searched(self) -> Searched<'a, 'k, M> {
+        self.searched
+    }
+
+    fn step(&mut self, backwards: bool) -> Option<Result<(&'a str, Value<'a, M>)>> {
+        #[cfg(feature = "alloc")]
+        {
+            if self.sorted.is_none() {
+                self.sorted = self.searched.sort().map(IntoIterator::into_iter);
+            }
+            if let Some(sorted) = &mut self.sorted {
+                let next = if backwards { sorted.next_back() } else { sorted.next() };
+                return self.searched.step_to(next?.1, backwards);
+            }
+        }
+        self.searched.step(backwards)
+    }
+}
+
+/// What [`Ordered`] is without memory of its own: it searches for each member.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct Searched<'a, 'k, M> {
+    object: Object<'a, M>,
+    /// For maps with a tree: the cursor into it.
+    cursor: Option<Result<map::KeyRange>>,
+    /// For all others: the bounds of the keys still to come.
+    lower: Limit<&'k [u8]>,
+    upper: Limit<&'k [u8]>,
+    done_front: Option<&'a [u8]>,
+    done_back: Option<&'a [u8]>,
+    prefix: &'k [u8],
+    /// An error ended the walk.
+    done: bool,
+}
+
+impl<'a, 'k, M: Mode> Searched<'a, 'k, M> {
+    fn new(
+        object: &Object<'a, M>,
+        lower: Limit<&'k [u8]>,
+        upper: Limit<&'k [u8]>,
+        prefix: &'k [u8],
+    ) -> Self {
         let cursor = match object.body {
             Body::Record(_) | Body::Row(_) => None,
-            Body::Map(map) => {
-                Some(map::Map::load(object.bytes, map.offset.into()).and_then(|map| {
-                    if prefix.is_empty() {
-                        map::KeyRange::new(object.bytes, &map, lower, upper)
-                    } else {
-                        map::KeyRange::prefix(object.bytes, &map, prefix)
-                    }
-                }))
-            }
+            Body::Map(map) => match map::Map::load(object.bytes, map.offset.into()) {
+                Ok(map) if map.root == 0 => map.check_keys(object.bytes).err().map(Err),
+                Ok(map) if prefix.is_empty() => {
+                    Some(map::KeyRange::new(object.bytes, &map, lower, upper))
+                }
+                Ok(map) => Some(map::KeyRange::prefix(object.bytes, &map, prefix)),
+                Err(error) => Some(Err(error)),
+            },
         };
-        Ordered {
+        Searched {
             object: *object,
             cursor,
             lower,
@@ -1047,13 +1095,14 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
         }
     }
 
-    fn step(&mut self, backwards: bool) -> Option<Result<(&'a str, Value<'a, M>)>> {
+    /// The next member at one end.
+    pub fn step(&mut self, backwards: bool) -> Option<Result<(&'a str, Value<'a, M>)>> {
         if self.done {
             return None;
         }
         let object = self.object;
         let found = match &mut self.cursor {
-            None => self.step_in_record(backwards),
+            None => self.search(backwards),
             Some(Err(error)) => Err(*error),
             Some(Ok(range)) => {
                 let index = if backwards {
@@ -1067,9 +1116,32 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
                 }
             }
         };
+        self.give(found)
+    }
+
+    /// The same, where [`sort`](Self::sort) told which it is.
+    pub fn step_to(
+        &mut self,
+        index: u32,
+        backwards: bool,
+    ) -> Option<Result<(&'a str, Value<'a, M>)>> {
+        if self.done {
+            return None;
+        }
+        let found = self.object.key_and_raw(index);
+        if let Ok(Some((key, _))) = found {
+            self.pass(key, backwards);
+        }
+        self.give(found)
+    }
+
+    fn give(
+        &mut self,
+        found: Result<Option<(&'a [u8], Raw)>>,
+    ) -> Option<Result<(&'a str, Value<'a, M>)>> {
         match found {
             Ok(None) => None,
-            Ok(Some((key, raw))) => Some(object.member(key, raw)),
+            Ok(Some((key, raw))) => Some(self.object.member(key, raw)),
             Err(error) => {
                 self.done = true;
                 Some(Err(error))
@@ -1077,23 +1149,64 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
         }
     }
 
-    /// The next smallest (largest) key among few: no memory, one scan a step.
-    fn step_in_record(&mut self, backwards: bool) -> Result<Option<(&'a [u8], Raw)>> {
+    /// The members still to come in their order: the second of each pair is what
+    /// [`step_to`](Self::step_to) takes. `None` where searching is better: a tree leads to them, they
+    /// are few, or none was asked for yet; and where there is no memory, or damage.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub fn sort(&self) -> Option<alloc::vec::Vec<(u64, u32)>> {
+        let is_first = self.done_front.is_none() && self.done_back.is_none();
+        match self.object.body {
+            Body::Map(_) if !is_first && !self.done => self.sort_map(),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "alloc")]
+    #[inline(never)]
+    fn sort_map(&self) -> Option<alloc::vec::Vec<(u64, u32)>> {
+        let used = self.object.slots_in_use();
+        if used <= FEW_ENTRIES {
+            return None;
+        }
+        let key = |index| match self.object.key_and_raw(index) {
+            Ok(Some((key, _))) => Some(key),
+            _ => None,
+        };
+        let mut numbers = alloc::vec::Vec::new();
+        for index in 0..used {
+            if key(index).is_some_and(|key| self.is_to_come(key)) {
+                numbers.try_reserve(1).ok()?;
+                numbers.push(index);
+            }
+        }
+        map::ordered(numbers.into_iter(), |index| key(index).unwrap_or_default()).ok()
+    }
+
+    fn is_to_come(&self, key: &[u8]) -> bool {
+        (self.lower, self.upper).contains(key)
+            && key.starts_with(self.prefix)
+            && self.done_front.is_none_or(|done| key > done)
+            && self.done_back.is_none_or(|done| key < done)
+    }
+
+    fn pass(&mut self, key: &'a [u8], backwards: bool) {
+        *(if backwards { &mut self.done_back } else { &mut self.done_front }) = Some(key);
+    }
+
+    /// The next smallest (largest) key: no memory, one scan a step.
+    fn search(&mut self, backwards: bool) -> Result<Option<(&'a [u8], Raw)>> {
         let mut best: Option<(&'a [u8], Raw)> = None;
         let Fields { order, back, .. } = self.object.iter();
         for index in 0..back {
             let Some(slot) = self.object.slot_at(order, index) else { continue };
             let Some((key, raw)) = self.object.key_and_raw(slot)? else { continue };
-            let inside = (self.lower, self.upper).contains(key)
-                && key.starts_with(self.prefix)
-                && self.done_front.is_none_or(|done| key > done)
-                && self.done_back.is_none_or(|done| key < done);
-            if inside && best.is_none_or(|(best, _)| (key < best) != backwards) {
+            if self.is_to_come(key) && best.is_none_or(|(best, _)| (key < best) != backwards) {
                 best = Some((key, raw));
             }
         }
         if let Some((key, _)) = best {
-            *(if backwards { &mut self.done_back } else { &mut self.done_front }) = Some(key);
+            self.pass(key, backwards);
         }
         Ok(best)
     }

@@ -1,13 +1,13 @@
-//! Building a map's index at once: full nodes, root first.
+//! Entry numbers in the order of their keys, and a tree that is built of them at once: full nodes,
+//! root first.
 
-use super::edit::{set_counts, set_root};
 use super::find::common_prefix;
 use super::node::{ITEMS, head_of, header};
-use super::{Entries, Map, key_of};
+use super::{Entries, key_of};
 use crate::error::Result;
 use crate::format::layout::*;
-use crate::store::space::{Extent, Observer, Space};
-use crate::store::storage::Storage;
+use crate::format::memory::vec_for;
+use alloc::vec::Vec;
 
 /// Entries below a full node of each level, and the count of levels, for an index
 /// of `count` entries.
@@ -86,44 +86,25 @@ pub(crate) fn build(
     Ok(())
 }
 
-/// Most entries of [`index`]: a record's fields and one more.
-const MOST: usize = MAX_FIELDS + 1;
-
 /// The first eight bytes of a key, zero-padded, as a number. Numbers order as the bytes do.
-pub(crate) fn first_eight(key: &[u8]) -> u64 {
+fn first_eight(key: &[u8]) -> u64 {
     let mut first = [0; 8];
     let length = key.len().min(8);
     first[..length].copy_from_slice(&key[..length]);
     u64::from_be_bytes(first)
 }
 
-/// Builds the index of a map whose first `count` entries are written, at most 256,
-/// carved from `extent`, and counts them. Keys that cannot be read count as empty.
-pub(crate) fn index<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    map: &Map,
-    count: u32,
-    extent: &mut Extent,
-) {
-    let bytes = space.bytes();
-    let key = |number| key_of(bytes, map.entries, number).unwrap_or(&[]);
-    let mut order = [(0u64, 0u32); MOST];
-    let Some(order) = order.get_mut(..count as usize) else { return };
-    for (place, number) in order.iter_mut().zip(0..) {
-        *place = (first_eight(key(number)), number);
+/// Entry numbers in the order of their keys, equal ones as they are numbered. The first of each two
+/// numbers is of use here alone.
+pub(crate) fn ordered<'k>(
+    numbers: impl ExactSizeIterator<Item = u32>,
+    key: impl Fn(u32) -> &'k [u8],
+) -> Result<Vec<(u64, u32)>> {
+    let mut order = vec_for(numbers.len())?;
+    order.extend(numbers.map(|number| (first_eight(key(number)), number)));
+    order.sort_unstable_by_key(|&(start, _)| start);
+    for alike in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
+        alike.sort_unstable_by(|a, b| key(a.1).cmp(key(b.1)).then(a.1.cmp(&b.1)));
     }
-    order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))));
-    let mut sorted = [0u32; MOST];
-    for (sorted, &mut (_, number)) in sorted.iter_mut().zip(order) {
-        *sorted = number;
-    }
-    let mut nodes = [0u8; index_size(MOST) as usize];
-    let size = index_size(count as usize);
-    let root = extent.carve(size);
-    let (sorted, nodes) = (&sorted[..count as usize], &mut nodes[..size as usize]);
-    if build(bytes, map.entries, sorted, u64::from(root), nodes).is_ok() && count > 0 {
-        space.write(u64::from(root), nodes);
-        set_counts(space, map.at, count, count);
-        set_root(space, map.at, root);
-    }
+    Ok(order)
 }

@@ -1,4 +1,4 @@
-//! Checking a map's index as a whole (FORMAT 7.3): linear, without memory.
+//! Checking a map's indexes as a whole (FORMAT 7): linear, without memory.
 
 use super::find::common_prefix;
 use super::hash;
@@ -18,7 +18,7 @@ struct Frame {
     first: u32,
 }
 
-/// Checks the header and the index of a map: every node well-formed, prefixes
+/// Checks the header and the indexes of a map. The tree: every node well-formed, prefixes
 /// and heads right, keys strictly ascending, and every live entry in one item.
 /// The entries' cells are the caller's to check. `visit` is told of each node
 /// (offset, size) before it is entered and may refuse.
@@ -30,6 +30,7 @@ pub(crate) fn check_index(
     let map = Map::load(bytes, map)?;
     check_header(bytes, &map)?;
     if map.root == 0 {
+        check_entries(bytes, &map)?;
         return check_hash(bytes, &map, visit);
     }
     let mut stack = [Frame { offset: 0, item: 0, first: 0 }; MAX_LEVELS];
@@ -114,6 +115,23 @@ pub(crate) fn check_index(
             depth = top;
         }
     }
+}
+
+/// Checks the keys of a map without a tree. Of few entries, that no key comes twice.
+fn check_entries(bytes: &[u8], map: &Map) -> Result<()> {
+    for number in 0..map.used {
+        if !map.entries.is_live(bytes, number)? {
+            continue;
+        }
+        let key = check_key(bytes, map, number)?;
+        let before = if map.is_bare() { number } else { 0 };
+        for other in 0..before {
+            if map.entries.is_live(bytes, other)? && key_of(bytes, map.entries, other)? == key {
+                return Err(Error::new(ErrorKind::DuplicateKey, map.entries.key_at(number)));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Tells `visit` of the hash block, and checks it.

@@ -8,7 +8,7 @@
 //! but no memory is. The plan alone decides how many blocks are cut.
 
 use super::find::{
-    Hit, Path, Seek, SeekTarget, common_prefix, edge_key, find_item, first_key, locate, seek,
+    Hit, Path, Seek, SeekTarget, common_prefix, edge_key, find_item, first_key, is_at, locate, seek,
 };
 use super::hash::{self, ByHash, Hashed};
 use super::node::*;
@@ -38,21 +38,95 @@ pub(crate) const fn create_size(capacity: u32) -> u64 {
     MAP_SIZE as u64 + entries_size(capacity as u64)
 }
 
-/// Carves an empty map.
+/// Carves an empty map, with a hash block of so many buckets.
 pub(crate) fn create<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     extent: &mut Extent,
     capacity: u32,
+    buckets: u32,
 ) -> Map {
     let at = u64::from(extent.carve(u64::from(MAP_SIZE)));
     let entries = match capacity {
         0 => 0,
         _ => extent.carve(entries_size(u64::from(capacity))),
     };
+    let hash = if buckets > 0 { extent.carve(hash_size(buckets)) } else { 0 };
     let entries = Entries::whole(entries);
-    let map = Map { at, live: 0, used: 0, capacity, entries, root: 0, hash: 0, buckets: 0 };
+    let map = Map { at, live: 0, used: 0, capacity, entries, root: 0, hash, buckets };
     map.write_header(space);
     map
+}
+
+/// Most bytes that a tree takes while `count` entries are put into it one by one.
+pub(crate) const fn tree_limit(count: u32) -> u64 {
+    if count == 0 {
+        return 0;
+    }
+    // Split nodes are half full. A small root leaf grows through its sizes first.
+    let nodes = count / 31 + count / (31 * 31) + 4;
+    let small = node_size(7) + node_size(15) + node_size(31);
+    nodes as u64 * NODE_SIZE + small as u64
+}
+
+/// Makes the tree of a map that has none, of `map.used` entries. `extent` has [`tree_limit`] of them
+/// left. A key that cannot be read, or comes twice, is passed over: only damaged bytes have one.
+#[inline(never)]
+pub(crate) fn make_tree<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    extent: &mut Extent,
+) {
+    let mut map = *map;
+    for number in 0..map.used {
+        if map.entries.is_live(space.bytes(), number) != Ok(true) {
+            continue;
+        }
+        let mut plan = IndexPlan::NOTHING;
+        let key = key_of(space.bytes(), map.entries, number);
+        let planned = key.and_then(|key| IndexPlan::plan(space.bytes(), &map, key, &mut plan));
+        if planned.is_ok() {
+            plan.carry_out(space, &map, number, extent);
+            map.root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
+        }
+    }
+}
+
+/// The indexes of a map that is filled at once: buckets of its hash block, and whether it has a tree.
+#[derive(Clone, Copy)]
+pub(crate) struct Fill {
+    buckets: u32,
+    tree: bool,
+}
+
+/// Plans the indexes of a map of these keys, at most 256, which is to grow further.
+pub(crate) fn plan_fill<'k>(count: u32, keys: impl Iterator<Item = &'k [u8]>) -> Fill {
+    let buckets = if count <= FEW_ENTRIES { 0 } else { hash::first_buckets(count) };
+    Fill { buckets, tree: !hash::fit(buckets, keys) }
+}
+
+/// Bytes of the indexes of `count` entries.
+pub(crate) fn filled_size(fill: Fill, count: u32) -> u64 {
+    hash_size(fill.buckets) + if fill.tree { tree_limit(count) } else { 0 }
+}
+
+/// Counts the first `count` entries of a map, which are written, and makes its indexes.
+pub(crate) fn fill<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    count: u32,
+    fill: Fill,
+    extent: &mut Extent,
+) {
+    let mut map = Map { live: count, used: count, buckets: fill.buckets, ..*map };
+    set_counts(space, map.at, count, count);
+    if map.buckets > 0 {
+        map.hash = extent.carve(hash_size(map.buckets));
+        hash::set_block(space, map.at, map.hash, map.buckets);
+        hash::add_all(space, &map);
+    }
+    if fill.tree {
+        make_tree(space, &map, extent);
+    }
 }
 
 impl Map {
@@ -205,10 +279,13 @@ pub(crate) enum Place {
 /// A planned insertion, good until the document changes.
 pub(crate) struct InsertPlan {
     growth: Growth,
+    /// The key's place in the tree, where there is one.
     index: IndexPlan,
+    /// Most bytes of a tree that may have to be made, since the hash block has no place for a key.
+    tree: u64,
     /// Buckets of a new hash block; 0 for none.
     buckets: u32,
-    /// The key's place in the hash block that is there.
+    /// Where the key belongs in the hash block that is there.
     hashed: Option<Hashed>,
 }
 
@@ -217,18 +294,14 @@ impl InsertPlan {
     pub(crate) const NOTHING: InsertPlan = InsertPlan {
         growth: Growth { capacity: 0, fresh: 0, tail: 0 },
         index: IndexPlan::NOTHING,
+        tree: 0,
         buckets: 0,
         hashed: None,
     };
 
     /// Bytes to take for it (the key's and value's own not counted).
     pub(crate) fn fresh(&self) -> u64 {
-        self.growth.fresh + u64::from(self.index.fresh) + hash_size(self.buckets)
-    }
-
-    /// The same without a new hash block: for maps that are being filled.
-    pub(crate) fn without_hash(self) -> Self {
-        InsertPlan { buckets: 0, ..self }
+        self.growth.fresh + u64::from(self.index.fresh) + self.tree + hash_size(self.buckets)
     }
 
     /// Bytes to take in excess, if there are any, so that new nodes lie in one page.
@@ -272,15 +345,35 @@ pub(crate) fn plan_insert_after(
     if found.entry().is_some() {
         return Ok(found.entry());
     }
-    IndexPlan::plan(bytes, map, key, &mut plan.index)?;
-    let index = &plan.index;
-    if index.nodes == NewNodes::Taken {
-        return Node::load(bytes, index.leaf).map(|node| Some(node.child(index.item as usize)));
+    if map.root != 0 {
+        IndexPlan::plan(bytes, map, key, &mut plan.index)?;
+        let index = &plan.index;
+        if index.nodes == NewNodes::Taken {
+            return Node::load(bytes, index.leaf).map(|node| Some(node.child(index.item as usize)));
+        }
+    } else if !found.is_nothing()
+        && let found @ Some(_) = map.find(bytes, &Needle::new(key))?
+    {
+        return Ok(found);
     }
     plan.growth = Growth::plan(bytes, map, 1);
     plan.hashed = (map.hash != 0).then(|| Hashed::of(key, map.buckets));
     plan.buckets = hash::plan_growth(map);
+    if map.root == 0 && map.hash != 0 && !fits(bytes, map, plan) {
+        map.check_keys(bytes)?;
+        plan.tree = tree_limit(map.used.saturating_add(1));
+    }
     Ok(None)
+}
+
+/// Whether the hash block is sure to have a place for each key.
+#[inline]
+fn fits(bytes: &[u8], map: &Map, plan: &InsertPlan) -> bool {
+    match plan.hashed {
+        _ if plan.buckets > 0 => hash::fits_twice(bytes, map),
+        Some(hashed) => hash::has_place(bytes, map, hashed),
+        None => true,
+    }
 }
 
 /// Appends an entry to the map that this was planned for; returns its number. `extent` has at least
@@ -301,11 +394,16 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     let map = moved.as_ref().unwrap_or(map);
     put_entry(space, map, number, key_cell, tag, value_cell);
     set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));
-    plan.index.carry_out(space, map, number, extent);
-    if plan.buckets > 0 {
-        new_hash(space, map, plan.buckets, extent);
-    } else if let Some(place) = plan.hashed {
-        hash::add_at(space, map, place, number);
+    if map.root != 0 {
+        plan.index.carry_out(space, map, number, extent);
+    }
+    let placed = match plan.hashed {
+        _ if plan.buckets > 0 => new_hash(space, map, plan.buckets, extent),
+        Some(hashed) => hash::add_at(space, map, hashed, number),
+        None => true,
+    };
+    if !placed && map.root == 0 {
+        make_tree(space, &Map { used: number.saturating_add(1), ..*map }, extent);
     }
     if let Some((_, (offset, size))) = grown {
         space.free(offset, size);
@@ -313,21 +411,23 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     number
 }
 
-/// Gives a map another hash block, with all entries and one that was just added.
+/// Gives a map another hash block, with all entries and one that was just added. Returns whether each
+/// found a place.
 #[cold]
 fn new_hash<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     map: &Map,
     buckets: u32,
     extent: &mut Extent,
-) {
+) -> bool {
     let block = extent.carve(hash_size(buckets));
     let grown = Map { hash: block, buckets, used: map.used.saturating_add(1), ..*map };
     hash::set_block(space, map.at, block, buckets);
-    hash::add_all(space, &grown);
+    let placed = hash::add_all(space, &grown);
     if map.hash != 0 {
         space.free(u64::from(map.hash), hash_size(map.buckets));
     }
+    placed
 }
 
 /// Writes entry `number` of a map that has room; it is neither counted nor indexed yet. Its value
@@ -349,16 +449,11 @@ pub(crate) fn put_entry<S: Storage, O: Observer>(
     space.write_u8(map.entries.tag_at(number), tag);
 }
 
-pub(super) fn set_counts<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    map: u64,
-    live: u32,
-    used: u32,
-) {
+fn set_counts<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, live: u32, used: u32) {
     space.write_u64(map + u64::from(MAP_LIVE), u64::from(live) | u64::from(used) << 32);
 }
 
-pub(super) fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u32) {
+fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u32) {
     space.write_u32(map + u64::from(MAP_ROOT), root);
 }
 
@@ -733,8 +828,9 @@ pub(crate) struct RemovePlan {
     item: OldItem,
 }
 
-/// A item to take out of the index.
+/// What to take out of the indexes.
 struct OldItem {
+    /// 0 where there is no tree.
     leaf: u32,
     item: u32,
     count: u32,
@@ -749,6 +845,20 @@ impl OldItem {
     /// Finds a key: the number of its entry, and its item.
     #[inline]
     fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<(u32, OldItem)>> {
+        if map.root == 0 {
+            let needle = Needle::new(key);
+            let found = match map.hash {
+                0 => map.find(bytes, &needle)?.map(|entry| (entry, None)),
+                _ => {
+                    let is_it = |position| is_at(bytes, position, &needle) == Ok(true);
+                    let found = hash::find_with_place(bytes, map, key, is_it);
+                    found.map(|(entry, place)| (entry, Some(place)))
+                }
+            };
+            let Some((entry, hashed)) = found else { return Ok(None) };
+            let (leaf, item, count, capacity, path) = (0, 0, 0, 0, None);
+            return Ok(Some((entry, OldItem { leaf, item, count, capacity, path, hashed })));
+        }
         let hit = find_item(bytes, map.entries, map.root, &Needle::new(key))?;
         let Some(Hit { entry, leaf, item }) = hit else { return Ok(None) };
         let node = Node::load(bytes, leaf)?;
@@ -761,6 +871,7 @@ impl OldItem {
     fn carry_out<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
         hash::remove(space, self.hashed);
         match &self.path {
+            None if self.leaf == 0 => {}
             None => {
                 let counts = (self.count as usize, self.capacity as usize);
                 remove_item(space, self.leaf, counts, self.item as usize);
@@ -814,6 +925,10 @@ pub(crate) fn remove<S: Storage, O: Observer>(
         }
     }
     set_counts(space, map.at, live, used);
+    if live == 0 {
+        // Its marks may say that the tree has keys, which is gone.
+        hash::drop_block(space, map);
+    }
     let map = Map { live, used, ..*map };
     // Values in an array are squeezed first.
     if space.trusted && (!map.entries.keys_only || !squeezes(&map)) {
@@ -838,7 +953,8 @@ pub(crate) fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64
     if gives_back {
         give_back(space, map);
     }
-    if squeezes || gives_back {
+    // In a tree's map entries have other numbers.
+    if gives_back || squeezes && loaded.root != 0 {
         hash::renew(space, map);
     }
 }
@@ -879,31 +995,25 @@ fn remove_leaf<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path
 }
 
 /// Moves the live entries together, in order. Takes linear time, no search and no memory. While
-/// an entry moves, half of its key cell and its item in the index are exchanged. So the entry
-/// knows the item that needs its new number.
+/// an entry moves, half of its key cell and its number in the tree, or else in the hash block, are
+/// exchanged. So the entry knows the place that needs its new number.
 fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
     let entries = map.entries;
     let is_live = |bytes: &[u8], number| entries.is_live(bytes, number).unwrap_or(false);
     let Some(hole) = (0..map.used).find(|&number| !is_live(space.bytes(), number)) else { return };
-    let Ok(mut path) = Path::edge(space.bytes(), map.root, false) else { return };
-    for _ in 0..map.live {
-        let leaf = path.leaf().0;
-        let Ok(node) = Node::load(space.bytes(), leaf) else { break };
-        let (count, capacity) = (node.count, node.capacity());
-        for item in 0..count {
-            let place = child_at(leaf, capacity, item);
-            let number = load_u32(space.bytes(), place).unwrap_or(0);
-            if number > hole {
-                let key = entries.key_at(number);
-                let low = load_u32(space.bytes(), key).unwrap_or(0);
-                space.write_u32(place, low);
-                space.write_u32(key, place as u32);
-            }
+    let exchange = |space: &mut Space<S, O>, place: u64| {
+        let number = load_u32(space.bytes(), place).unwrap_or(0);
+        if number > hole {
+            let key = entries.key_at(number);
+            let low = load_u32(space.bytes(), key).unwrap_or(0);
+            space.write_u32(place, low);
+            space.write_u32(key, place as u32);
         }
-        if path.step_leaf(space.bytes(), false) != Ok(true) {
-            break;
-        }
+    };
+    match map.root {
+        0 => hash::each_number(space, &map, exchange),
+        _ => each_child(space, &map, exchange),
     }
     let mut next = hole;
     for number in hole + 1..map.used {
@@ -913,8 +1023,14 @@ fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
         let source = entries.key_at(number);
         let Ok(cell) = load_u64(space.bytes(), source) else { break };
         let place = cell & 0xFFFF_FFFF;
-        let Ok(low) = load_u32(space.bytes(), place) else { break };
-        let key = cell & !0xFFFF_FFFF | u64::from(low);
+        let key = match map.is_bare() {
+            true => cell,
+            false => {
+                let Ok(low) = load_u32(space.bytes(), place) else { break };
+                space.write_u32(place, next);
+                cell & !0xFFFF_FFFF | u64::from(low)
+            }
+        };
         let (tag, value) = match entries.keys_only {
             true => (0, 0),
             false => {
@@ -922,7 +1038,6 @@ fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
                 (tag, load_u64(space.bytes(), source + 8).unwrap_or(0))
             }
         };
-        space.write_u32(place, next);
         put_entry(space, &map, next, key, tag, value);
         next += 1;
     }
@@ -942,6 +1057,24 @@ fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
         space.zero(cells - 8, end + 8 - cells);
     }
     set_counts(space, map.at, map.live, next);
+}
+
+/// Calls `each` with the positions of all entry numbers in a map's tree.
+fn each_child<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    mut each: impl FnMut(&mut Space<S, O>, u64),
+) {
+    let Ok(mut path) = Path::edge(space.bytes(), map.root, false) else { return };
+    for _ in 0..map.live {
+        let leaf = path.leaf().0;
+        let Ok(node) = Node::load(space.bytes(), leaf) else { return };
+        let (count, capacity) = (node.count, node.capacity());
+        (0..count).for_each(|item| each(space, child_at(leaf, capacity, item)));
+        if path.step_leaf(space.bytes(), false) != Ok(true) {
+            return;
+        }
+    }
 }
 
 /// Halves the room of entries of which a quarter is used, or frees it when nothing is.
@@ -988,6 +1121,17 @@ pub(crate) fn plan_rename(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> R
     let Some((_, old)) = old.filter(|(found, _)| *found == number && number < map.used) else {
         return Err(Error::new(ErrorKind::BadIndex, map.at));
     };
+    if map.root == 0 {
+        if map.find(bytes, &Needle::new(key))?.is_some() {
+            return Ok(RenamePlace::Found);
+        }
+        let mut fresh = 0;
+        if map.hash != 0 && !hash::has_place(bytes, map, Hashed::of(key, map.buckets)) {
+            map.check_keys(bytes)?;
+            fresh = tree_limit(map.used);
+        }
+        return Ok(RenamePlace::New(RenamePlan { map: *map, number, old, fresh }));
+    }
     let mut index = IndexPlan::NOTHING;
     IndexPlan::plan(bytes, map, key, &mut index)?;
     if index.nodes == NewNodes::Taken {
@@ -1011,8 +1155,12 @@ pub(crate) fn rename<S: Storage, O: Observer>(
     let RenamePlan { map, number, old, .. } = plan;
     old.carry_out(space, map);
     space.write_u64(map.entries.key_at(*number), key_cell);
-    if map.hash != 0 {
-        hash::add(space, map, *number);
+    let placed = map.hash == 0 || hash::add(space, map, *number);
+    if map.root == 0 {
+        if !placed {
+            make_tree(space, map, extent);
+        }
+        return;
     }
     let root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
     let map = Map { root, ..*map };

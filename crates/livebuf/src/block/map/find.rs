@@ -1,4 +1,4 @@
-//! Searching a map's index: one key, the place of a key, a range (FORMAT 7.3).
+//! Searching a map: one key, and in the tree the place of a key, or a range (FORMAT 7.3).
 //!
 //! A node's prefix is common to all keys of its subtree. A search does not compare it on the
 //! way. If the key is there, it shares the prefix, so the heads lead to its leaf, and one
@@ -26,13 +26,31 @@ impl Map {
         if found.entry().is_some() || found.is_nothing() {
             return Ok(found.entry());
         }
+        if self.root == 0 {
+            return self.search(bytes, needle);
+        }
         Ok(find_item(bytes, self.entries, self.root, needle)?.map(|hit| hit.entry))
     }
 
-    /// What the hash block says of a key. The small build leaves this to the tree.
+    /// The same in a map without a tree, where the hash block does not know: few entries, one after
+    /// another.
+    #[inline(never)]
+    fn search(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
+        if self.hash != 0 {
+            return Ok(None);
+        }
+        for number in 0..self.used.min(FEW_ENTRIES) {
+            if is_at(bytes, self.entries.key_at(number), needle)? {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the hash block says of a key.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn find_by_hash(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<ByHash> {
-        if cfg!(feature = "small") || self.hash == 0 {
+        if self.hash == 0 {
             return Ok(ByHash::PERHAPS);
         }
         let hashed = Hashed::of(needle.text, self.buckets);
@@ -61,8 +79,8 @@ fn find_value_slowly(bytes: &[u8], map: u32, key: &[u8]) -> Result<Raw> {
 }
 
 /// What the hash block of the map at `map` says of a key. `PERHAPS` also where that is no map with
-/// a hash block and values in its entries, and where bytes are damaged: who looks through the tree
-/// then learns which. The small build always looks there.
+/// a hash block and values in its entries, and where bytes are damaged: who looks further then
+/// learns which. The small build always looks further.
 ///
 /// The counts of the map are not checked against each other: no matter which they are, only bytes
 /// of the document are read.
@@ -92,6 +110,9 @@ pub(crate) fn first_look(bytes: &[u8], map: u32, key: &[u8]) -> Option<ByHash> {
 #[cold]
 #[inline(never)]
 fn second_look(bytes: &[u8], map: u32, key: &[u8]) -> ByHash {
+    if cfg!(feature = "small") {
+        return ByHash::PERHAPS;
+    }
     let map = Map::peek(bytes, map.into()).ok().filter(|map| !map.entries.keys_only);
     let found = map.and_then(|map| map.find_by_hash(bytes, &Needle::new(key)).ok());
     found.unwrap_or(ByHash::PERHAPS)
@@ -187,7 +208,7 @@ fn find_slowly(
 /// Whether the key cell at `position` holds the needle. As [`Needle::is_at`], but
 /// keys of up to 16 bytes are compared here as two words, without a call.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-fn is_at(bytes: &[u8], position: u64, needle: &Needle<'_>) -> Result<bool> {
+pub(super) fn is_at(bytes: &[u8], position: u64, needle: &Needle<'_>) -> Result<bool> {
     let cell = load_u64(bytes, position)?;
     if needle.cell != 0 {
         return Ok(cell == needle.cell);

@@ -5,9 +5,10 @@
 //!  bucket   [12 fingerprints][mark][0 0 0][12 entry numbers]
 //! ```
 //!
-//! A key is in its home bucket, or in the next one, or in neither; the home's mark says whether
-//! some key is not at home. What is in neither, the tree finds. So colliding keys cost a
-//! search in the tree, and no more.
+//! A key is in its home bucket or in one of the next ones: the home's mark says how many of them its
+//! keys reach, at most 15. So a block that is three quarters full has all keys. Only where keys
+//! collide on purpose, or in maps of many millions, one may be in none of these: the home's mark
+//! says so, and the map has a tree, which finds it. So colliding keys cost a search in the tree.
 
 use super::{Entries, Map, key_of};
 use crate::error::{Error, ErrorKind, Result};
@@ -21,10 +22,8 @@ const PLACES: usize = BUCKET_PLACES as usize;
 
 type Bucket = [u8; SIZE];
 
-/// From so many entries on a map has a hash block: with fewer, the tree is a leaf.
-const LEAST: u32 = NODE_ITEMS + 1;
-/// Entries for each bucket, at most, when a block is made: three quarters of its places.
-const FILL: u32 = 9;
+/// Entries for each bucket, at most, when a block is made: two thirds of its places.
+const FILL: u32 = 8;
 const MOST_BUCKETS: u32 = 1 << 26;
 
 /// A key's hash (FORMAT 7.4).
@@ -59,7 +58,6 @@ fn fold(a: u64, b: u64) -> u64 {
 #[derive(Clone, Copy)]
 pub(super) struct Hashed {
     home: u32,
-    next: u32,
     fingerprint: u8,
 }
 
@@ -68,9 +66,24 @@ impl Hashed {
     pub(super) fn of(key: &[u8], buckets: u32) -> Hashed {
         let hash = hash(key);
         let home = (((hash >> 32) * u64::from(buckets)) >> 32) as u32;
-        let next = if home + 1 == buckets { 0 } else { home + 1 };
-        Hashed { home, next, fingerprint: (hash as u8).max(1) }
+        Hashed { home, fingerprint: (hash as u8).max(1) }
     }
+}
+
+/// The bucket behind another one.
+#[inline]
+fn behind(bucket: u32, buckets: u32) -> u32 {
+    if bucket + 1 >= buckets { 0 } else { bucket + 1 }
+}
+
+/// How far from home a key may be put.
+fn farthest(buckets: u32) -> u32 {
+    u32::from(MARK_REACH).min(buckets.saturating_sub(1))
+}
+
+/// A mark that also says that a key is so far from home.
+fn reaching(mark: u8, distance: u32) -> u8 {
+    mark & MARK_BEYOND | (mark & MARK_REACH).max(distance as u8)
 }
 
 /// Where a block's buckets begin.
@@ -137,7 +150,7 @@ pub(crate) struct ByHash {
 const NO_ENTRY: u32 = u32::MAX;
 
 impl ByHash {
-    /// The tree knows.
+    /// Only the tree may know, or the entries.
     pub(crate) const PERHAPS: ByHash = ByHash { entry: NO_ENTRY, entries: 0 };
 
     #[inline]
@@ -174,7 +187,7 @@ pub(super) fn find(
 ) -> Result<ByHash> {
     let mut bucket = load(bytes, map, hashed.home)?;
     let mark = bucket[BUCKET_MARK as usize];
-    let mut has_next = mark & MARK_NEXT != 0;
+    let (mut left, mut at) = (mark & MARK_REACH, hashed.home);
     loop {
         let mut places = candidates(bucket, hashed.fingerprint);
         while places != 0 {
@@ -184,13 +197,14 @@ pub(super) fn find(
                 return Ok(ByHash { entry, entries: map.entries.at });
             }
         }
-        if !has_next {
+        if left == 0 {
             break;
         }
-        has_next = false;
-        bucket = load(bytes, map, hashed.next)?;
+        left -= 1;
+        at = behind(at, map.buckets);
+        bucket = load(bytes, map, at)?;
     }
-    Ok(if mark & MARK_NEITHER != 0 { ByHash::PERHAPS } else { ByHash::nothing(map) })
+    Ok(if mark & MARK_BEYOND != 0 { ByHash::PERHAPS } else { ByHash::nothing(map) })
 }
 
 /// The first candidate in a key's home, whose key is still to be compared. `None` where the home
@@ -206,20 +220,6 @@ pub(super) fn first_candidate(bytes: &[u8], map: &Map, hashed: Hashed) -> Option
     (entry < map.used).then_some(ByHash { entry, entries: map.entries.at })
 }
 
-/// The place with an entry's number.
-fn place_of(bucket: &Bucket, fingerprint: u8, entry: u32) -> Option<usize> {
-    for (word, mut matches) in matches(bucket, fingerprint).into_iter().enumerate() {
-        while matches != 0 {
-            let place = 8 * word + matches.trailing_zeros() as usize / 8;
-            matches &= matches - 1;
-            if bucket[place] == fingerprint && number(bucket, place) == entry {
-                return Some(place);
-            }
-        }
-    }
-    None
-}
-
 /// The first place that is not in use.
 #[inline]
 fn free_place(bucket: &Bucket) -> Option<usize> {
@@ -233,38 +233,56 @@ fn free_place(bucket: &Bucket) -> Option<usize> {
 
 // --- making a block ---------------------------------------------------------
 
-/// Buckets of an encoded map of so many entries; 0 for no hash block.
-#[cfg(feature = "alloc")]
+/// Buckets of a map of so many entries that is made at once; 0 for no hash block.
 pub(crate) fn encoded_buckets(entries: u32) -> u32 {
-    if entries < LEAST { 0 } else { entries.div_ceil(FILL).min(MOST_BUCKETS) }
+    if entries <= FEW_ENTRIES { 0 } else { entries.div_ceil(FILL).min(MOST_BUCKETS) }
 }
 
-/// Fills buckets, which are zero, with all of `count` entries.
+/// Fills buckets, which are zero, with `count` entries. Tells `twice` of each key that comes again:
+/// the entry that has it, and the one that has it, too. Returns whether each key found a place. Only
+/// then `twice` was told of all.
 #[cfg(feature = "alloc")]
-pub(crate) fn fill(bytes: &[u8], entries: Entries, count: u32, buckets: &mut [u8]) -> Result<()> {
+pub(crate) fn fill<'k>(
+    buckets: &mut [u8],
+    count: u32,
+    key: impl Fn(u32) -> &'k [u8],
+    mut twice: impl FnMut(u32, u32),
+) -> bool {
     let (buckets, _) = buckets.as_chunks_mut::<SIZE>();
-    for entry in 0..count {
-        let Hashed { home, next, fingerprint } =
-            Hashed::of(key_of(bytes, entries, entry)?, buckets.len() as u32);
-        let (home, next) = (home as usize, next as usize);
-        let (bucket, place) = match free_place(&buckets[home]) {
-            Some(place) => (home, place),
-            None => match free_place(&buckets[next]) {
-                Some(place) => {
-                    buckets[home][BUCKET_MARK as usize] |= MARK_NEXT;
-                    (next, place)
+    let (total, mut all) = (buckets.len() as u32, true);
+    'entries: for entry in 0..count {
+        let text = key(entry);
+        let Hashed { home, fingerprint } = Hashed::of(text, total);
+        let (mut at, mut found) = (home, None);
+        for distance in 0..=farthest(total) {
+            let bucket = &buckets[at as usize];
+            let mut places = candidates(bucket, fingerprint);
+            while places != 0 {
+                let other = number(bucket, first_place(places));
+                places &= places - 1;
+                if other < entry && key(other) == text {
+                    twice(other, entry);
+                    continue 'entries;
                 }
-                None => {
-                    buckets[home][BUCKET_MARK as usize] |= MARK_NEITHER;
-                    continue;
-                }
-            },
+            }
+            if let Some(place) = free_place(bucket) {
+                found = Some((place, distance));
+                break;
+            }
+            at = behind(at, total);
+        }
+        let mark = &mut buckets[home as usize][BUCKET_MARK as usize];
+        let Some((place, distance)) = found else {
+            (*mark, all) = (*mark | MARK_BEYOND, false);
+            continue;
         };
-        buckets[bucket][place] = fingerprint;
-        let at = BUCKET_NUMBERS as usize + 4 * place;
-        buckets[bucket][at..at + 4].copy_from_slice(&entry.to_le_bytes());
+        *mark = reaching(*mark, distance);
+        let bucket = &mut buckets[at as usize];
+        bucket[place] = fingerprint;
+        let numbers = BUCKET_NUMBERS as usize + 4 * place;
+        bucket[numbers..numbers + 4].copy_from_slice(&entry.to_le_bytes());
     }
-    Ok(())
+    all
 }
 
 // --- editing ----------------------------------------------------------------
@@ -277,59 +295,106 @@ pub(super) fn check_bounds(bytes: &[u8], map: &Map) -> Result<()> {
 /// Buckets of the block that a map gets with one entry more; 0 where it keeps what it has.
 pub(super) fn plan_growth(map: &Map) -> u32 {
     let live = map.live.saturating_add(1);
-    let most = u64::from(map.buckets) * u64::from(FILL);
-    match u64::from(live) > most && live >= LEAST && map.buckets < MOST_BUCKETS / 2 {
-        true => map.buckets.saturating_mul(2).max(2 * live.div_ceil(FILL)),
-        false => 0,
+    match map.hash {
+        0 if map.used >= FEW_ENTRIES => first_buckets(live),
+        0 => 0,
+        _ if live.div_ceil(FILL) > map.buckets && map.buckets < MOST_BUCKETS / 2 => 2 * map.buckets,
+        _ => 0,
     }
 }
 
-/// Adds an entry, whose key is written.
-pub(super) fn add<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, entry: u32) {
-    let Ok(key) = key_of(space.bytes(), map.entries, entry) else { return };
-    let hashed = Hashed::of(key, map.buckets);
-    add_at(space, map, hashed, entry);
+/// Buckets of a block that is to grow with its map.
+pub(super) const fn first_buckets(live: u32) -> u32 {
+    2 * live.div_ceil(FILL)
 }
 
-/// Adds an entry whose key has this hash.
+/// Whether all keys of a map that has no tree are sure to fit twice the buckets.
+///
+/// What has a home in one bucket then has it in one of two, next to each other. Where a key found no
+/// place, its home would lie in a run of at least 16 full buckets, behind one that is not full. All
+/// 12n keys of such a run of n, and this key, had homes in at most n / 2 + 1 buckets before. If each
+/// key was at most six from home, all but the new one were in n / 2 + 7 buckets, which is too few.
+pub(super) fn fits_twice(bytes: &[u8], map: &Map) -> bool {
+    (0..map.buckets).all(|bucket| {
+        let mark = load_u8(bytes, bucket_at(map, bucket) + u64::from(BUCKET_MARK));
+        mark.is_ok_and(|mark| mark < MARK_REACH / 2)
+    })
+}
+
+/// Most buckets of a map that a record becomes: it has one member more, or another key.
+const RECORD_BUCKETS: usize = first_buckets(MAX_FIELDS as u32 + 1) as usize;
+
+/// Whether all of these keys, at most 256, fit so many buckets.
+pub(super) fn fit<'k>(buckets: u32, mut keys: impl Iterator<Item = &'k [u8]>) -> bool {
+    let mut counts = [0u8; RECORD_BUCKETS];
+    let Some(counts) = counts.get_mut(..buckets as usize).filter(|counts| !counts.is_empty())
+    else {
+        return true;
+    };
+    keys.all(|key| {
+        let mut bucket = Hashed::of(key, buckets).home;
+        for _ in 0..=farthest(buckets) {
+            match counts.get_mut(bucket as usize) {
+                Some(count) if *count < BUCKET_PLACES as u8 => {
+                    *count += 1;
+                    return true;
+                }
+                _ => bucket = behind(bucket, buckets),
+            }
+        }
+        false
+    })
+}
+
+/// Where a key of this hash is put: the bucket, the place in it, and how far that is from home.
+#[inline]
+fn spot(bytes: &[u8], map: &Map, hashed: Hashed) -> Option<(u32, usize, u32)> {
+    let mut at = hashed.home;
+    for distance in 0..=farthest(map.buckets) {
+        if let Some(place) = free_place(load(bytes, map, at).ok()?) {
+            return Some((at, place, distance));
+        }
+        at = behind(at, map.buckets);
+    }
+    None
+}
+
+/// Whether there is a place for a key of this hash.
+#[inline]
+pub(super) fn has_place(bytes: &[u8], map: &Map, hashed: Hashed) -> bool {
+    spot(bytes, map, hashed).is_some()
+}
+
+/// Adds an entry, whose key is written. False where there is no place for it.
+pub(super) fn add<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, entry: u32) -> bool {
+    let Ok(key) = key_of(space.bytes(), map.entries, entry) else { return true };
+    let hashed = Hashed::of(key, map.buckets);
+    add_at(space, map, hashed, entry)
+}
+
+/// Adds an entry whose key has this hash. False where there is no place for it.
 #[inline]
 pub(super) fn add_at<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     map: &Map,
     hashed: Hashed,
     entry: u32,
-) {
-    let bytes = space.bytes();
-    match load(bytes, map, hashed.home).map(free_place) {
-        Ok(Some(place)) => {
-            put(space, bucket_at(map, hashed.home), place, hashed.fingerprint, entry);
+) -> bool {
+    let spot = spot(space.bytes(), map, hashed);
+    if let Some((bucket, place, distance)) = spot {
+        put(space, bucket_at(map, bucket), place, hashed.fingerprint, entry);
+        if distance == 0 {
+            return true;
         }
-        Ok(None) => add_elsewhere(space, map, hashed, entry),
-        Err(_) => {}
     }
-}
-
-/// Adds an entry whose home is full.
-#[cold]
-fn add_elsewhere<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    map: &Map,
-    Hashed { home, next, fingerprint }: Hashed,
-    entry: u32,
-) {
-    let mark_at = bucket_at(map, home) + u64::from(BUCKET_MARK);
-    let (Ok(mark), Ok(second)) = (load_u8(space.bytes(), mark_at), load(space.bytes(), map, next))
-    else {
-        return;
-    };
-    let place = free_place(second);
-    let new = mark | if place.is_some() { MARK_NEXT } else { MARK_NEITHER };
-    if new != mark {
-        space.write_u8(mark_at, new);
+    let mark_at = bucket_at(map, hashed.home) + u64::from(BUCKET_MARK);
+    if let Ok(mark) = load_u8(space.bytes(), mark_at) {
+        let new = spot.map_or(mark | MARK_BEYOND, |(.., distance)| reaching(mark, distance));
+        if new != mark {
+            space.write_u8(mark_at, new);
+        }
     }
-    if let Some(place) = place {
-        put(space, bucket_at(map, next), place, fingerprint, entry);
-    }
+    spot.is_some()
 }
 
 fn put<S: Storage, O: Observer>(
@@ -349,10 +414,49 @@ pub(super) fn locate(bytes: &[u8], map: &Map, entry: u32, key: &[u8]) -> Option<
         return None;
     }
     let hashed = Hashed::of(key, map.buckets);
-    [hashed.home, hashed.next].into_iter().find_map(|bucket| {
-        let place = place_of(load(bytes, map, bucket).ok()?, hashed.fingerprint, entry)?;
-        Some((bucket_at(map, bucket), place))
-    })
+    let found = find_place(bytes, map, hashed, |bucket, place| {
+        bucket[place] == hashed.fingerprint && number(bucket, place) == entry
+    });
+    found.map(|(at, place, _)| (at, place))
+}
+
+/// The first place in the buckets of a key of this hash that `is_it` agrees to: where its bucket
+/// is, the place in it, and the entry. Places that seem to have the fingerprint are asked for.
+#[inline]
+pub(super) fn find_place(
+    bytes: &[u8],
+    map: &Map,
+    Hashed { home, fingerprint }: Hashed,
+    is_it: impl Fn(&Bucket, usize) -> bool,
+) -> Option<(u64, usize, u32)> {
+    let mut at = home;
+    for _ in 0..=load(bytes, map, home).ok()?[BUCKET_MARK as usize] & MARK_REACH {
+        let bucket = load(bytes, map, at).ok()?;
+        let mut places = candidates(bucket, fingerprint);
+        while places != 0 {
+            let place = first_place(places);
+            places &= places - 1;
+            if is_it(bucket, place) {
+                return Some((bucket_at(map, at), place, number(bucket, place)));
+            }
+        }
+        at = behind(at, map.buckets);
+    }
+    None
+}
+
+/// The entry with a key, its place, and its bucket.
+pub(super) fn find_with_place(
+    bytes: &[u8],
+    map: &Map,
+    key: &[u8],
+    is_at: impl Fn(u64) -> bool,
+) -> Option<(u32, (u64, usize))> {
+    let found = find_place(bytes, map, Hashed::of(key, map.buckets), |bucket, place| {
+        let entry = number(bucket, place);
+        entry < map.used && is_at(map.entries.key_at(entry))
+    });
+    found.map(|(at, place, entry)| (entry, (at, place)))
 }
 
 /// Takes an entry out.
@@ -375,40 +479,94 @@ pub(super) fn set_block<S: Storage, O: Observer>(
     space.write_u64(map + u64::from(MAP_HASH), u64::from(hash) | u64::from(buckets) << 32);
 }
 
-/// Adds all live entries to a block that is zero.
-pub(super) fn add_all<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+/// Adds all live entries to a block that is zero. Returns whether each found a place.
+pub(super) fn add_all<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) -> bool {
+    let mut all = true;
     for entry in 0..map.used {
         if map.entries.is_live(space.bytes(), entry) == Ok(true) {
-            add(space, map, entry);
+            all &= add(space, map, entry);
+        }
+    }
+    all
+}
+
+/// Takes a map's hash block away.
+pub(super) fn drop_block<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+    if map.hash != 0 {
+        set_block(space, map.at, 0, 0);
+        space.free(u64::from(map.hash), hash_size(map.buckets));
+    }
+}
+
+/// Calls `each` with the positions of all entry numbers in a map's block.
+pub(super) fn each_number<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    mut each: impl FnMut(&mut Space<S, O>, u64),
+) {
+    for bucket in 0..map.buckets {
+        let Ok(&found) = load(space.bytes(), map, bucket) else { return };
+        for place in (0..PLACES).filter(|&place| found[place] != 0) {
+            each(space, bucket_at(map, bucket) + u64::from(BUCKET_NUMBERS) + 4 * place as u64);
         }
     }
 }
 
-/// Fills a map's block anew, since the entries have other numbers or are few. It keeps its
-/// place, and at most twice the buckets that the entries need. The rest is freed.
+/// Gives a map's block the buckets that its entries need: at most twice so many, none for few. It
+/// keeps its place, and the rest is freed. Where the map has a tree, it is filled anew, since the
+/// entries have other numbers.
 pub(super) fn renew<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
-    if map.hash == 0 {
+    let needed = if map.used <= FEW_ENTRIES { 0 } else { first_buckets(map.live) };
+    if map.hash == 0 || needed == 0 {
+        return drop_block(space, &map);
+    }
+    let buckets = map.buckets.min(needed);
+    if map.root == 0 && (buckets == map.buckets || !fits(space, &map, buckets)) {
         return;
     }
-    let needed = if map.live < LEAST { 0 } else { 2 * map.live.div_ceil(FILL) };
-    let buckets = map.buckets.min(needed);
     let (old, new) = (hash_size(map.buckets), hash_size(buckets));
-    let hash = if buckets == 0 { 0 } else { map.hash };
     space.zero(u64::from(map.hash), new);
-    set_block(space, map.at, hash, buckets);
+    set_block(space, map.at, map.hash, buckets);
     if new < old {
         space.free(u64::from(map.hash) + new, old - new);
     }
-    if buckets > 0 {
-        add_all(space, &Map { buckets, ..map });
+    add_all(space, &Map { buckets, ..map });
+}
+
+/// Whether all keys of a map fit so many of its buckets. A reserved byte of each counts its keys
+/// meanwhile, so this takes no memory.
+fn fits<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, buckets: u32) -> bool {
+    let count_at = |bucket| bucket_at(map, bucket) + u64::from(BUCKET_MARK) + 1;
+    let mut entries = 0..map.used;
+    let all = entries.all(|entry| {
+        let bytes = space.bytes();
+        if map.entries.is_live(bytes, entry) != Ok(true) {
+            return true;
+        }
+        let Ok(key) = key_of(bytes, map.entries, entry) else { return true };
+        let mut bucket = Hashed::of(key, buckets).home;
+        for _ in 0..=farthest(buckets) {
+            match load_u8(space.bytes(), count_at(bucket)) {
+                Ok(count) if count < BUCKET_PLACES as u8 => {
+                    space.write_u8(count_at(bucket), count + 1);
+                    return true;
+                }
+                _ => bucket = behind(bucket, buckets),
+            }
+        }
+        false
+    });
+    if !all {
+        (0..buckets).for_each(|bucket| space.write_u8(count_at(bucket), 0));
     }
+    all
 }
 
 // --- checking ---------------------------------------------------------------
 
-/// Checks that each live entry is in its bucket, in the next one, or in neither where the marks
-/// say so, and that there is nothing else.
+/// Checks that each live entry is where the marks say, or in no bucket where they say so and the
+/// map has a tree, and that there is nothing else. Where it has none, that no key comes twice.
 pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
     check_bounds(bytes, map)?;
     let damaged = |bucket| Error::new(ErrorKind::BadIndex, bucket_at(map, bucket));
@@ -424,8 +582,14 @@ pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
     for bucket in 0..map.buckets {
         let at = bucket_at(map, bucket);
         let found = load(bytes, map, bucket)?;
-        if load_u32(bytes, at + u64::from(BUCKET_MARK))? > u32::from(MARK_NEXT | MARK_NEITHER) {
+        let mark = load_u32(bytes, at + u64::from(BUCKET_MARK))?;
+        if mark > u32::from(MARK_REACH | MARK_BEYOND) {
             return Err(Error::new(ErrorKind::NotZero, at + u64::from(BUCKET_MARK)));
+        }
+        let mark = mark as u8;
+        let lost = mark & MARK_BEYOND != 0 && map.root == 0;
+        if lost || u32::from(mark & MARK_REACH) > farthest(map.buckets) {
+            return Err(damaged(bucket));
         }
         for place in 0..PLACES {
             match found[place] {
@@ -441,25 +605,48 @@ pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
         if !map.entries.is_live(bytes, entry)? {
             continue;
         }
-        let hashed = Hashed::of(key_of(bytes, map.entries, entry)?, map.buckets);
-        let (home, next) = (load(bytes, map, hashed.home)?, load(bytes, map, hashed.next)?);
-        let mark = home[BUCKET_MARK as usize];
-        let place = |bucket| place_of(bucket, hashed.fingerprint, entry);
-        let right = match (place(home), place(next)) {
-            (Some(_), _) => true,
-            (None, Some(_)) => mark & MARK_NEXT != 0,
-            (None, None) => {
-                filled += 1;
-                mark & MARK_NEITHER != 0
-            }
-        };
-        if !right {
-            return Err(damaged(hashed.home));
+        let key = key_of(bytes, map.entries, entry)?;
+        let hashed = Hashed::of(key, map.buckets);
+        match is_placed(bytes, map, hashed, entry, key)? {
+            Some(true) => filled = filled.checked_sub(1).ok_or_else(|| damaged(hashed.home))?,
+            Some(false) => {}
+            None => return Err(damaged(hashed.home)),
         }
-        filled = filled.checked_sub(1).ok_or_else(|| damaged(hashed.home))?;
     }
     // A place that is no live entry's, or an entry twice.
     if filled == 0 { Ok(()) } else { Err(Error::new(ErrorKind::BadIndex, start)) }
+}
+
+/// Whether an entry has a place where its home's mark says. `None` where it has to have one.
+fn is_placed(
+    bytes: &[u8],
+    map: &Map,
+    Hashed { home, fingerprint }: Hashed,
+    entry: u32,
+    key: &[u8],
+) -> Result<Option<bool>> {
+    let mark = load(bytes, map, home)?[BUCKET_MARK as usize];
+    let mut at = home;
+    for _ in 0..=mark & MARK_REACH {
+        let bucket = load(bytes, map, at)?;
+        let mut places = candidates(bucket, fingerprint);
+        while places != 0 {
+            let place = first_place(places);
+            places &= places - 1;
+            let other = number(bucket, place);
+            // What looks like a candidate behind a right one may be another.
+            if other == entry && bucket[place] == fingerprint {
+                return Ok(Some(true));
+            }
+            // Of two entries with one key, one comes before the other here.
+            let is_before = map.root == 0 && other < map.used && other != entry;
+            if is_before && key_of(bytes, map.entries, other)? == key {
+                return Err(Error::new(ErrorKind::DuplicateKey, bucket_at(map, at)));
+            }
+        }
+        at = behind(at, map.buckets);
+    }
+    Ok((mark & MARK_BEYOND != 0).then_some(false))
 }
 
 #[cfg(all(test, feature = "alloc"))]

@@ -1,8 +1,10 @@
 //! Maps: objects too big for a record (FORMAT 7).
 //!
-//! An entry table in insertion order, and over it a B+tree of entry numbers, ordered by the
-//! keys' bytes. The table gives the order of members. The tree finds a key or a range of keys.
-//! No choice of keys can make either slow.
+//! An entry table in insertion order, which gives the order of members, and up to two indexes of
+//! entry numbers over it. The hash block (`hash.rs`) finds a key by one bucket, one entry and one
+//! comparison. The tree has the order of the keys' bytes: it is made when that is asked for, and
+//! for keys that collide in the hash block. So no choice of keys makes a search slow. Few entries
+//! have neither, and are searched one after another.
 //!
 //! ```text
 //!  map      [4 0 0 0][live][used][capacity][entries][root][hash][buckets]
@@ -12,14 +14,12 @@
 //! The values of similar objects are the rows of a table: such a map has *values*, an array whose
 //! element i belongs to entry i. Its entries are key cells only.
 //!
-//! A large map also has a hash block (`hash.rs`): it finds a key by one bucket, one entry and
-//! one comparison. What the block has no place for, the tree finds.
-//!
 //! Invariants: `live` ≤ `used` ≤ `capacity`; an entry below `used` with tag 0 (or key cell 0 where
-//! values are in an array) is a hole, all zero, and the last used entry is none; `root` is 0 exactly when
-//! `live` is 0; every live entry is in exactly one leaf item. Calls go
-//! `edit, bulk, check → find → hash, node`.
+//! values are in an array) is a hole, all zero, and the last used entry is none. If there is a tree,
+//! every live entry is in exactly one leaf item. Else every live entry is in the hash block, if there
+//! is one. Else `used` is at most 16. Calls go `edit, bulk, check → find → hash, node`.
 
+#[cfg(feature = "alloc")]
 mod bulk;
 mod check;
 mod edit;
@@ -34,23 +34,23 @@ use crate::block::list::elements_of;
 use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u32, load_u64, slice};
-use crate::format::cell::span_at_position;
+use crate::format::cell::{owned_span, span_at_position};
 use crate::format::layout::*;
 use core::ops::Range;
 
 #[cfg(feature = "alloc")]
-pub(crate) use bulk::{build, first_eight};
-pub(crate) use bulk::{index, index_size};
+pub(crate) use bulk::{build, index_size, ordered};
 pub(crate) use check::check_index;
 pub(crate) use edit::{
-    Growth, InsertPlan, Place, RemovePlan, RenamePlace, RenamePlan, create, create_size, free_body,
-    insert, plan_insert, plan_insert_after, plan_remove, plan_rename, plan_reserve, put_entry,
-    remove, rename, reserve, squeeze, squeezes,
+    Fill, Growth, InsertPlan, Place, RemovePlan, RenamePlace, RenamePlan, create, create_size,
+    fill, filled_size, free_body, insert, make_tree, plan_fill, plan_insert, plan_insert_after,
+    plan_remove, plan_rename, plan_reserve, put_entry, remove, rename, reserve, squeeze, squeezes,
+    tree_limit,
 };
 pub(crate) use find::{Range as KeyRange, find_value, first_look, look_up};
-pub(crate) use hash::ByHash;
 #[cfg(feature = "alloc")]
-pub(crate) use hash::{encoded_buckets, fill};
+pub(crate) use hash::fill as fill_buckets;
+pub(crate) use hash::{ByHash, encoded_buckets};
 
 /// A map's header, its counts checked against each other.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ pub(crate) struct Map {
     pub(crate) used: u32,
     pub(crate) capacity: u32,
     pub(crate) entries: Entries,
-    /// Offset of the index root, 0 where nothing is live.
+    /// Offset of the tree's root, 0 for none.
     pub(crate) root: u32,
     /// Offset of the hash block, 0 for none, and its buckets.
     pub(crate) hash: u32,
@@ -148,8 +148,9 @@ impl Map {
         let loaded = Map::peek(bytes, map)?;
         if loaded.live > loaded.used
             || loaded.used > loaded.capacity
-            || (loaded.live == 0) != (loaded.root == 0)
             || (loaded.hash == 0) != (loaded.buckets == 0)
+            || loaded.live == 0 && loaded.root != 0
+            || loaded.is_bare() && loaded.used > FEW_ENTRIES
         {
             return Err(Error::new(ErrorKind::BadCount, map));
         }
@@ -181,6 +182,32 @@ impl Map {
             hash: word(MAP_HASH),
             buckets: word(MAP_BUCKETS),
         })
+    }
+
+    /// Whether there is no index: the entries are searched.
+    #[inline]
+    pub(crate) fn is_bare(&self) -> bool {
+        self.root == 0 && self.hash == 0
+    }
+
+    /// Checks that all keys can be read, and bounds their bytes by those of the document: sorting
+    /// them takes time by their lengths. In a damaged document many entries could have one long key.
+    pub(crate) fn check_keys(&self, bytes: &[u8]) -> Result<()> {
+        let mut rest = bytes.len() as u64;
+        for number in 0..self.used {
+            if !self.entries.is_live(bytes, number)? {
+                continue;
+            }
+            let length = key_of(bytes, self.entries, number)?.len() as u64;
+            let at = self.entries.key_at(number);
+            if owned_span(load_u64(bytes, at)?).is_some() {
+                let left = rest.checked_sub(length);
+                rest = left.ok_or_else(|| Error::new(ErrorKind::Overlap, at))?;
+            } else if length > MAX_SHARED.into() {
+                return Err(Error::new(ErrorKind::BadCell, at));
+            }
+        }
+        Ok(())
     }
 
     /// Entry `index`, a hole or not.

@@ -64,7 +64,7 @@ impl<O: Observer> Fixture<O> {
         space.write_u32(u64::from(HEADER_USED), HEADER_SIZE);
         space.ensure(create_size(0), 0).unwrap();
         let mut extent = space.take(create_size(0));
-        let map = create(&mut space, &mut extent, 0).at;
+        let map = create(&mut space, &mut extent, 0, 0).at;
         space.finish(extent);
         Fixture { space, map }
     }
@@ -110,6 +110,18 @@ impl<O: Observer> Fixture<O> {
         let number = insert(&mut self.space, &map, &plan, cell, TAG_INT, value, &mut extent);
         self.space.finish(extent);
         Some(number)
+    }
+
+    /// Gives the map a tree.
+    fn order(&mut self) {
+        let map = self.header();
+        if map.root == 0 {
+            let size = tree_limit(map.used);
+            self.space.ensure(size, 0).unwrap();
+            let mut extent = self.space.take(size);
+            make_tree(&mut self.space, &map, &mut extent);
+            self.space.finish(extent);
+        }
     }
 
     pub(super) fn remove(&mut self, number: u32) {
@@ -242,6 +254,9 @@ fn compare<O: Observer>(fixture: &Fixture<O>, model: &Model) {
         number = found + 1;
     }
     assert!(order == model.order, "insertion order");
+    if map.root == 0 {
+        return;
+    }
     let range = KeyRange::new(fixture.bytes(), &map, Bound::Unbounded, Bound::Unbounded).unwrap();
     let all = fixture.take_range(range, &mut Random(1), 0);
     assert!(all.iter().map(|(k, v)| (k, v)).eq(model.sorted.iter()), "key order");
@@ -301,6 +316,9 @@ fn check_ranges<O: Observer>(
     kind: usize,
 ) {
     let map = fixture.header();
+    if map.root == 0 {
+        return;
+    }
     for mode in 0..3 {
         let a = some_key(random, kind);
         let b = match random.below(3) {
@@ -341,6 +359,7 @@ fn run<O: Observer>(seed: u64, steps: usize, observer: O) -> Fixture<O> {
     // One kind of key, or all mixed; growing and shrinking by turns.
     let one_kind = (random.below(3) > 0).then(|| random.below(9));
     let every = [1, 7, 50][random.below(3)];
+    let tree_from = [0, steps / 2, steps][random.below(3)];
     let mut inserting = 6;
     for step in 0..steps {
         if step % 400 == 0 {
@@ -349,6 +368,9 @@ fn run<O: Observer>(seed: u64, steps: usize, observer: O) -> Fixture<O> {
         let kind = one_kind.unwrap_or_else(|| random.below(9));
         let key = some_key(&mut random, kind);
         let action = random.below(10);
+        if step >= tree_from {
+            fixture.order();
+        }
         if action < inserting || model.order.is_empty() {
             let value = random.next();
             match fixture.insert(&key, value) {
