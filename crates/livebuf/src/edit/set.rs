@@ -507,7 +507,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// doc.order(root)?;
     /// let object = doc.root().as_object()?.unwrap();
     /// let found = object.prefix("user 12").next().unwrap()?;
-    /// assert_eq!((found.0, found.1.as_i64()?), ("user 120", Some(120)));
+    /// assert_eq!((found.0, found.1.as_i64()), ("user 120", Some(120)));
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn order(&mut self, node: NodeId) -> Result<()> {
