@@ -448,44 +448,53 @@ impl Handles {
         {
             return &many.events;
         }
-        self.few.get(..(self.time - self.since) as usize).unwrap_or_default()
+        self.few.get(..self.noted()).unwrap_or_default()
     }
 
     /// Notes a change that an edit made.
     pub(super) fn note<S: Storage>(&mut self, event: Event) {
         self.make_room::<S>();
-        let count = (self.time - self.since) as usize;
         #[cfg(feature = "alloc")]
-        if !S::FIXED && count >= FEW {
-            let events = &mut self.many.get_or_insert_default().events;
-            let added = if events.is_empty() { FEW + 1 } else { 1 };
-            if events.try_reserve(added).is_ok() {
-                if events.is_empty() {
-                    events.extend_from_slice(&self.few);
-                }
-                events.push(event);
-                self.time += 1;
+        if !S::FIXED && self.noted() >= FEW {
+            if self.note_among_many(event) {
                 return;
             }
-            // Without memory fewer are remembered.
             self.forget();
         }
-        let count = (self.time - self.since) as usize;
+        let count = self.noted();
         if let Some(place) = self.few.get_mut(count) {
             *place = event;
         }
         self.time += 1;
     }
 
+    /// The same where there are more than a few. False if there is no memory for it.
+    #[cfg(feature = "alloc")]
+    fn note_among_many(&mut self, event: Event) -> bool {
+        let events = &mut self.many.get_or_insert_default().events;
+        let before: &[Event] = if events.is_empty() { &self.few } else { &[] };
+        let has_room = events.try_reserve(before.len() + 1).is_ok();
+        if has_room {
+            events.extend_from_slice(before);
+            events.push(event);
+            self.time += 1;
+        }
+        has_room
+    }
+
+    /// How many events are remembered.
+    fn noted(&self) -> usize {
+        (self.time - self.since) as usize
+    }
+
     /// Forgets the events where there are as many as are remembered.
     fn make_room<S: Storage>(&mut self) {
-        let count = (self.time - self.since) as usize;
-        if count == Self::most::<S>() {
+        if self.noted() == Self::most::<S>() {
             self.forget();
         }
     }
 
-    /// How many events are remembered.
+    /// How many events are remembered at most.
     const fn most<S: Storage>() -> usize {
         if S::FIXED { FEW } else { MANY }
     }
