@@ -305,15 +305,20 @@ impl<'t> Reader<'t> {
     }
 
     fn skip_space(&mut self) -> u8 {
+        // A place of its own stays in a register.
+        let (bytes, mut at) = (self.text.as_bytes(), self.at);
         loop {
-            match self.byte() {
-                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
-                byte => return byte,
+            match bytes.get(at) {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => at += 1,
+                byte => {
+                    self.at = at;
+                    return byte.copied().unwrap_or(0);
+                }
             }
             // Indentation.
-            while let Some(word) = word_at(self.text.as_bytes(), self.at) {
+            while let Some(word) = word_at(bytes, at) {
                 let others = word ^ eight(b' ');
-                self.at += others.trailing_zeros() as usize / 8;
+                at += others.trailing_zeros() as usize / 8;
                 if others != 0 {
                     break;
                 }
