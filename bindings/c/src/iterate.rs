@@ -331,7 +331,8 @@ mod sorted {
         number: &mut u64,
         backwards: bool,
     ) -> Option<Result<(&'a str, Value<'a>)>> {
-        let next = KEPT_SORTED.with(|kept| {
+        // While the thread ends there is nothing that keeps an order: each step searches.
+        let next = KEPT_SORTED.try_with(|kept| {
             let Ok(mut kept) = kept.try_borrow_mut() else { return None };
             let mut at = kept.iter().position(|sorted| sorted.number == *number);
             if at.is_none() {
@@ -352,8 +353,8 @@ mod sorted {
             Some(next)
         });
         match next {
-            Some(next) => ordered.step_to(next?.1, backwards),
-            None => ordered.step(backwards),
+            Ok(Some(next)) => ordered.step_to(next?.1, backwards),
+            _ => ordered.step(backwards),
         }
     }
 }

@@ -305,7 +305,7 @@ impl<'t> Reader<'t> {
     }
 
     fn skip_space(&mut self) -> u8 {
-        // A place of its own stays in a register.
+        // A local variable stays in a register, which `self.at` does not.
         let (bytes, mut at) = (self.text.as_bytes(), self.at);
         loop {
             match bytes.get(at) {

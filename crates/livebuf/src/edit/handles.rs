@@ -459,6 +459,7 @@ impl Handles {
             if self.note_among_many(event) {
                 return;
             }
+            // Without memory, fewer are remembered.
             self.forget();
         }
         let count = self.noted();
