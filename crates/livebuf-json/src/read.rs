@@ -307,6 +307,13 @@ impl<'t> Reader<'t> {
     fn skip_space(&mut self) -> u8 {
         // A local variable stays in a register, which `self.at` does not.
         let (bytes, mut at) = (self.text.as_bytes(), self.at);
+        // A space behind a colon or comma.
+        if let Some(&[b' ', byte, ..]) = bytes.get(at..)
+            && byte > b' '
+        {
+            self.at = at + 1;
+            return byte;
+        }
         loop {
             match bytes.get(at) {
                 Some(b' ' | b'\n' | b'\r' | b'\t') => at += 1,

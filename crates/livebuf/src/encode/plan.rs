@@ -336,6 +336,12 @@ impl<'v> Run<'v> {
     }
 }
 
+/// Whether a slot of texts has one.
+#[inline]
+fn is_there(tag: u8) -> bool {
+    tag != TAG_NULL && tag != TAG_HOLE
+}
+
 /// Texts and their codes.
 #[derive(Debug)]
 pub(super) struct Dictionary {
@@ -351,27 +357,21 @@ const MOST_TEXTS: u64 = 1 << 16;
 
 impl Dictionary {
     /// The dictionary of `count` values, and how many slots have each text. `None` where it would
-    /// not take less than `size` bytes, or cannot be had (FORMAT 11.6).
+    /// take more than `size` bytes, or cannot be had (FORMAT 11.6). Texts that seem to be `alone` are
+    /// counted, before they get codes for nothing.
     fn of<'v>(
         count: u32,
-        size: u64,
+        (size, alone): (u64, bool),
         runs: impl Iterator<Item = Run<'v>> + Clone,
         texts: &Texts,
         codes: &mut HashIndex,
     ) -> Option<(Dictionary, Vec<u32>)> {
         let most = size.checked_sub(ColumnType::DictionaryU8.data_size(count))? / 8;
         let most = most.min(MOST_TEXTS) as usize;
-        // A text that nothing else refers to.
-        let is_single = |tag: u8, cell: u64| match tag {
-            TAG_WAITING => texts.list[cell as usize].is_single(),
-            _ => tag > TAG_NULL && span_inline(cell).is_none(),
-        };
-        // Texts that do not seem to repeat are counted, before they get codes for nothing.
-        let mut first = runs.clone().flat_map(Run::values).take(LEAST_CODES as usize);
-        if first.all(|(tag, cell)| is_single(tag, cell)) {
+        if alone {
             let mut singles = 0;
             for run in runs.clone() {
-                singles += run.values().filter(|&(tag, cell)| is_single(tag, cell)).count();
+                singles += run.values().filter(|&value| texts.is_single(value)).count();
                 if singles > most {
                     return None;
                 }
@@ -387,7 +387,7 @@ impl Dictionary {
             // The latest text and its code. No text has this cell.
             let (mut latest, mut code) = (u64::MAX, 0);
             for ((tag, cell), slot) in run.values().zip(slots) {
-                if tag == TAG_NULL || tag == TAG_HOLE {
+                if !is_there(tag) {
                     absent += 1;
                     continue;
                 }
@@ -395,7 +395,8 @@ impl Dictionary {
                     latest = cell;
                     let near = &mut near[(cell.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize];
                     if !dictionary.has(*near, cell) {
-                        *near = dictionary.code(tag, cell, is_single(tag, cell), most, codes)?;
+                        let is_single = texts.is_single((tag, cell));
+                        *near = dictionary.code(tag, cell, is_single, most, codes)?;
                     }
                     code = *near;
                 }
@@ -560,17 +561,29 @@ impl Planner<'_> {
                 false => plan,
             }
         };
-        let most = plan.size.saturating_sub(bits);
-        let (plan, run) = match Dictionary::of(count, most, runs.clone(), self.texts, self.codes) {
+        let texts = &*self.texts;
+        let values = || runs.clone().flat_map(Run::values);
+        let each = || Self::run(texts, count, values().map(|value| (value, 1)));
+        let mut most = plan.size.saturating_sub(bits);
+        // Of texts that do not seem to repeat, a run is smaller as a rule, and quickly measured.
+        let mut first = values().filter(|&(tag, _)| is_there(tag)).take(LEAST_CODES as usize);
+        let alone = first.all(|value| texts.is_single(value));
+        let mut run = if alone { each() } else { None };
+        if let Some((_, size, _)) = run {
+            most = most.min(size);
+        }
+        let dictionary = Dictionary::of(count, (most, alone), runs.clone(), texts, self.codes);
+        let plan = match dictionary {
             Some((dictionary, uses)) => {
                 // No text is measured twice.
-                let run = self.run(count, dictionary.texts.iter().copied().zip(uses));
+                let each = || Self::run(texts, count, dictionary.texts.iter().copied().zip(uses));
+                run = run.or_else(each);
                 let (column, size) = dictionary.size();
-                (smaller(column, size, Below::Dictionary(dictionary), plan), run)
+                smaller(column, size, Below::Dictionary(dictionary), plan)
             }
             None => {
-                let values = runs.flat_map(Run::values);
-                (plan, self.run(count, values.map(|value| (value, 1))))
+                run = run.or_else(each);
+                plan
             }
         };
         match run {
@@ -583,20 +596,20 @@ impl Planner<'_> {
     /// bytes of its own in a cell, too, does not count as size. `None` where a text is too long.
     /// `values`: each, and how often it is there.
     fn run(
-        &self,
+        texts: &Texts,
         count: u32,
         mut values: impl Iterator<Item = ((u8, u64), u32)>,
     ) -> Option<(ColumnType, u64, u32)> {
-        let (mut bytes, mut more, mut texts) = (0, 0, 0);
+        let (mut bytes, mut more, mut there) = (0, 0, 0);
         let (mut length, mut equal) = (0, true);
         values.try_for_each(|((tag, cell), times)| {
-            if tag != TAG_NULL && tag != TAG_HOLE {
-                let (next, apart) = self.texts.measure(tag, cell)?;
+            if is_there(tag) {
+                let (next, apart) = texts.measure(tag, cell)?;
                 let all = u64::from(next) * u64::from(times);
                 bytes += all;
                 more += if apart { 0 } else { all };
-                equal &= texts == 0 || next == length;
-                (texts, length) = (texts + times, next);
+                equal &= there == 0 || next == length;
+                (there, length) = (there + times, next);
                 return (next <= MAX_SHARED).then_some(());
             }
             Some(())
@@ -611,7 +624,7 @@ impl Planner<'_> {
         };
         let mut run = (column, size(column, bytes), bytes);
         if equal && length > 1 {
-            let absent = u64::from(count - texts) * u64::from(length);
+            let absent = u64::from(count - there) * u64::from(length);
             let size = size(ColumnType::TextFixed, bytes + absent) + absent;
             if size <= run.1 {
                 run = (ColumnType::TextFixed, size, bytes + absent);
@@ -629,14 +642,15 @@ impl Planner<'_> {
         if values.summary.kinds & TENSOR != 0 {
             values.plain += self.tensors_in(places).map(Form::array_size).sum::<u64>();
         }
+        let plain = self.plain(&values, places);
         let nested = match values.summary.kinds & !NULL {
             _ if !self.may_nest(&values.summary, depth) => None,
-            OBJECT => self.table(places, depth),
+            OBJECT => self.table(places, depth, plain.size),
             ARRAY => self.list(places, depth),
             TENSOR => self.tensors(places, depth),
             _ => None,
         };
-        let plan = self.smaller(&values, places, nested);
+        let plan = self.smaller(plain, &values.summary, nested);
         if matches!(plan.below, Below::Nothing) {
             self.places.truncate(end);
         }
@@ -658,15 +672,9 @@ impl Planner<'_> {
     }
 
     /// The struct or list, if it can be had and is no larger than the plain column.
-    pub(super) fn smaller(
-        &self,
-        values: &Gathered,
-        places: Places,
-        nested: Option<Nested>,
-    ) -> Plan {
-        let plain = self.plain(values, places);
-        let gaps = values.summary.gaps();
-        let bits = gaps_size(gaps, values.summary.count as u64);
+    pub(super) fn smaller(&self, plain: Plan, summary: &Summary, nested: Option<Nested>) -> Plan {
+        let (gaps, places) = (summary.gaps(), plain.places);
+        let bits = gaps_size(gaps, summary.count as u64);
         let fits = |nested: &Nested| bits + nested.size <= plain.size;
         let Some(Nested { column, size, worth, below }) = nested.filter(fits) else {
             return plain;
@@ -682,7 +690,8 @@ impl Planner<'_> {
 
     // --- structs ------------------------------------------------------------
 
-    fn table(&mut self, rows: Places, depth: usize) -> Option<Nested> {
+    /// The struct of these objects. `None` if it would take more than `size` bytes.
+    fn table(&mut self, rows: Places, depth: usize, size: u64) -> Option<Nested> {
         let (tags, cells) = (self.tags, self.cells);
         // A map among the objects has no key list.
         let (lists, numbers) = self.key_lists(rows)?;
@@ -731,15 +740,33 @@ impl Planner<'_> {
                 columns[column as usize].add(tags, cells, at);
             }
         }
-        let mut plans = Vec::with_capacity(width);
-        for (mut values, column) in columns.into_iter().zip(0..) {
+        for values in &mut columns {
             values.summary.missing = count as u32 - blanks - values.summary.count;
             values.summary.count = count as u32;
+        }
+        // What the columns take at least, so that those of no use are not planned.
+        let mut least = table_size(width as u32) as u64;
+        least += columns.iter().map(|values| self.least(&values.summary)).sum::<u64>();
+        let mut plans = Vec::with_capacity(width);
+        for (values, column) in columns.into_iter().zip(0..) {
+            if least > size {
+                return None;
+            }
+            least -= self.least(&values.summary);
             plans.push(self.column(values, from + column * count, depth + 1));
+            least += plans[column].size;
         }
         let agree = orders.iter().all(|order| order.is_sorted());
         let own = if agree { None } else { Some(self.orders(rows, &orders, &numbers)?) };
         self.struct_of(keys, plans, !orders.is_empty(), own)
+    }
+
+    /// Bytes that a column of these values takes at least.
+    fn least(&self, summary: &Summary) -> u64 {
+        match summary.kinds & !NULL {
+            TEXT | OBJECT | ARRAY | TENSOR => 0,
+            _ => self.leaf(summary).size,
+        }
     }
 
     /// The column with the orders of those rows that have their members in another order than that

@@ -387,8 +387,8 @@ impl Shred {
         if nested.size > planner.plain(&values, places).size {
             values.plain = self.steps[from..*at].iter().map(|step| self.size(planner, step)).sum();
         }
-        let nested = planner.may_nest(&summary, depth).then_some(nested);
-        let plan = planner.smaller(&values, places, nested);
+        let (plain, may) = (planner.plain(&values, places), planner.may_nest(&summary, depth));
+        let plan = planner.smaller(plain, &summary, may.then_some(nested));
         (!plan.waits).then_some((plan, values.plain))
     }
 

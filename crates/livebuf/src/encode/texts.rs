@@ -243,6 +243,15 @@ impl Texts {
         }
     }
 
+    /// Whether nothing else refers to the text, as far as is known.
+    #[inline]
+    pub(super) fn is_single(&self, (tag, cell): (u8, u64)) -> bool {
+        match tag {
+            TAG_WAITING => self.list[cell as usize].is_single(),
+            _ => tag > TAG_NULL && span_inline(cell).is_none(),
+        }
+    }
+
     /// The length of a text, and whether it takes bytes of its own if a cell holds it: it does
     /// not fit into the cell, and no other cell has it. `None` where it is written already.
     #[inline]
