@@ -87,20 +87,35 @@ const TOKENS: [&str; 64] = [
     "\"text of some length\"",
 ];
 
-/// The first byte chooses: text as it is; a token for each byte; or a value in
-/// an array or object for each, so that most of it is sound.
+/// The first byte chooses the text, and the question about it: one for each input, so that many texts are
+/// tried.
 ///
 /// # Panics
 /// Where the two disagree.
 pub fn run(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
+    let text = text_of(first, rest);
+    crate::note(|| String::from_utf8_lossy(&text).into_owned());
+    match first / 4 % 8 {
+        0 => sequence(&text, Surrogates::Error),
+        1 => sequence(&text, Surrogates::Replace),
+        2 => lines(&text, Surrogates::Error),
+        3 => lines(&text, Surrogates::Replace),
+        4 => replaced(&text),
+        _ => value(&text),
+    }
+}
+
+/// Bytes as they are; a token for each; or a value in an array or object for each, so that most of it is
+/// sound.
+fn text_of(first: u8, rest: &[u8]) -> Vec<u8> {
     let token = |byte: &u8| TOKENS[usize::from(*byte) % TOKENS.len()];
     match first % 4 {
-        0 => check(rest),
-        1 => check(rest.iter().map(token).collect::<String>().as_bytes()),
+        0 => rest.to_vec(),
+        1 => rest.iter().map(token).collect::<String>().into_bytes(),
         2 => {
             let values: Vec<_> = rest.iter().map(|byte| sound(*byte)).collect();
-            check(format!("[{}]", values.join(",")).as_bytes());
+            format!("[{}]", values.join(",")).into_bytes()
         }
         _ => {
             let mut text = String::new();
@@ -133,7 +148,7 @@ pub fn run(data: &[u8]) {
                 }
             }
             text.extend(open.into_iter().rev());
-            check(format!("[{text}]").as_bytes());
+            format!("[{text}]").into_bytes()
         }
     }
 }
@@ -157,17 +172,21 @@ fn name(byte: &u8, open: Option<&char>) -> String {
     }
 }
 
-/// Checks one text.
+/// Asks everything about one text.
 ///
 /// # Panics
 /// Where the two disagree.
 pub fn check(text: &[u8]) {
-    crate::note(|| String::from_utf8_lossy(text).into_owned());
     for surrogates in [Surrogates::Error, Surrogates::Replace] {
         sequence(text, surrogates);
         lines(text, surrogates);
     }
     replaced(text);
+    value(text);
+}
+
+/// The text as one value.
+fn value(text: &[u8]) {
     let unmarked = text.strip_prefix(MARK).unwrap_or(text);
     let expected = Expected::read(unmarked, Surrogates::Error);
     let doc = match (from_slice(text), expected) {
