@@ -151,10 +151,10 @@ fn encoded() -> Vec<(&'static str, String)> {
             _ => r#"{"id":"mixed","at":{"x":4},"tags":null}"#.to_owned(),
         }),
     ));
-    // A boolean pays for 128 bytes of keys: a table; and objects by themselves.
-    for (name, length) in [("table_keys_paid", 128), ("rows_of_long_keys", 129)] {
-        all.push((name, rows(&|row| format!("{{\"{:k>length$}\":{}}}", "", row % 3 == 0))));
-    }
+    let floats = "[1.0,-0.0,0.00001,9.99e-6,1000000000000000.0,1e+16,1.5e+300,5e-324,true]";
+    all.push(("floats_as_text", floats.to_owned()));
+    // A key of any length may stand for a bit in each row.
+    all.push(("rows_of_long_keys", rows(&|row| format!("{{\"{:k>255}\":{}}}", "", row % 3 == 0))));
     // Of 1,024 searched none repeats; the next 64 are not searched, those behind them are.
     let texts: Vec<_> = (0..1100)
         .map(|at| match at {
@@ -1052,13 +1052,6 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadIndex_order_beyond", patch(&ordered, &[(order, 3)])),
         ("BadIndex_order_twice", patch(&ordered, &[(order, 0), (order + 1, 0)])),
         ("BadCount_table_rows", patch(&table, &[(rows_of + 8, 9)])),
-        ("BadCount_table_keys", {
-            // Bytes under a key of 200 bytes, turned into booleans, which pay for 128.
-            let rows =
-                format!("[{}]", [1, 0, 0].map(|x| format!("{{\"{:k>200}\":{x}}}", "")).join(","));
-            let rows = json(&rows);
-            patch(&rows, &[(below(&rows) + 25, 1)])
-        }),
         ("WrongBlock_table_owner", patch(&table, &[(rows_of + 16, 8)])),
         ("BadIndex_extras", patch(&extras, &[(entries + 4, 3), (entries + 12, 3)])),
         ("BadCount_list_offsets", patch(&list, &[(offsets + 9, 9)])),
@@ -1146,6 +1139,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadIndex_dictionary_code", patch(&coded, &[(63, 2)])),
         ("WrongBlock_dictionary_texts", patch(&coded, &[(64, 6)])),
         ("BadCode_dictionary_texts", patch(&coded, &[(65, 13)])),
+        ("BadCode_dictionary_texts_gaps", patch(&coded, &[(66, 4)])),
         ("BadCount_dictionary_texts", patch(&coded, &[(68, 0)])),
         ("BadCount_dictionary_capacity", {
             let changes = [36, 40, 44].map(|at| (at, 0));
@@ -1163,6 +1157,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadText_run_end_in_character", patch(&run, &[(49, 5)])),
         ("WrongBlock_run_bytes", patch(&run, &[(56, 6)])),
         ("BadCode_run_bytes", patch(&run, &[(57, 2)])),
+        ("BadCode_run_bytes_gaps", patch(&run, &[(58, 4)])),
         ("BadCount_run_capacity", patch(&run, &[36, 40, 44].map(|at| (at, 0)))),
         ("NotZero_run_slack", patch(&run, &[(93, 1)])),
         (

@@ -365,7 +365,7 @@ fn laughs(objects: bool) -> Vec<u8> {
         doc.array(OBJECTS, 2, &[next, next]);
         doc.put(&[layout::KIND_RECORD]);
     } else {
-        doc.put(&[layout::KIND_EMPTY_ARRAY]);
+        doc.words(&[layout::KIND_ARRAY.into(), 0, 0, 0]);
     }
     doc.finish()
 }

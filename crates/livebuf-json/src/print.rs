@@ -33,12 +33,9 @@ pub struct PrintOptions {
     nesting: u32,
 }
 
-/// Bytes printed for each byte of a validated document, at most. Compact text of none has more.
-/// A byte pays for 1,024 bytes of keys (FORMAT 6.3) and may be the code of a text of 1,024 bytes.
-/// A byte of these prints as six at most: 12,288. A byte also stands for at most 8 values in 16
-/// rows each, 136 values in all ([`PLACES`]). Each prints at most six bytes of brackets, quotes,
-/// colon and comma: 816. A value of one bit prints as five bytes at most (`false`): 40. So there
-/// are about 13,200 in all.
+/// Bytes printed for each byte of a validated document, unless the caller says otherwise. A byte may be
+/// the code of a text of 1,024 bytes, and a byte of text prints as six at most: 6,144. More is
+/// possible where bits stand for rows with keys of hundreds of bytes, which no sound document has.
 const VALID_FACTOR: u64 = 16_384;
 
 /// The same of a document that was not validated. Sound ones have up to a thousand: of long texts
@@ -53,8 +50,8 @@ const PLACES: u64 = 136;
 /// [`PrintOptions::max_bytes`] says otherwise: 16,384 for each byte of a validated one, else
 /// 2,048. For those who know that a document is valid, but have no [`livebuf::Valid`] view.
 ///
-/// Compact text of a valid document is never longer. Indented text is where most of it is
-/// white space.
+/// Sound documents are far from it: most print 10 to 20 times their bytes. A valid one may be beyond it
+/// if bits stand for rows with keys of hundreds of bytes, or if most of the text is indentation.
 ///
 /// ```
 /// assert_eq!(livebuf_json::default_max_bytes(1000, true), 16_384_000);

@@ -313,7 +313,7 @@ impl<'a> Fields<'a> {
             RegionKind::Entries => self.entries(&mut row, offset),
             RegionKind::Node => self.node(&mut row, offset),
             RegionKind::Hash => self.hash(&mut row, region),
-            RegionKind::Array => self.array(&mut row, region),
+            RegionKind::Array => self.column_header(&mut row, ""),
             RegionKind::Data => self.data(&mut row, region),
             RegionKind::Table => self.table(&mut row, offset),
             RegionKind::List => self.list(&mut row, region),
@@ -576,14 +576,6 @@ impl<'a> Fields<'a> {
                 },
             );
         }
-    }
-
-    fn array(&self, row: &mut Row, region: &Region) {
-        if region.length < u64::from(ARRAY_SIZE) {
-            row.add(8, "empty array");
-            return;
-        }
-        self.column_header(row, "");
     }
 
     /// A column's header, at the next place.

@@ -1063,7 +1063,6 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         "list of arrays of 2 each",
         "offsets: column u8, count 41",
         "bits 0 and on: has a value, or is null",
-        "empty array",
         "capacity 0, used 0",
         "unused",
         "bytes of zeros",

@@ -21,7 +21,7 @@ use core::ops::Range;
 /// An array's header, its data range checked to lie in the document.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Elements {
-    /// The header's offset; the home of an empty array that never grew.
+    /// The header's offset.
     pub(crate) offset: u32,
     pub(crate) count: u32,
     pub(crate) capacity: u32,
@@ -31,8 +31,6 @@ pub(crate) struct Elements {
     pub(crate) column: ColumnType,
     /// Which slots may be without a value ([`GAPS_NONE`] and others).
     pub(crate) gaps: u8,
-    /// Whether the block is an eight-byte home without a header.
-    pub(crate) bare: bool,
     /// Whether type and shape are fixed (FORMAT 6.6).
     pub(crate) tensor: bool,
 }
@@ -83,29 +81,16 @@ impl Elements {
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn header(bytes: &[u8], block: Block) -> Result<Elements> {
         let offset = block.offset;
-        if block.kind() == KIND_ARRAY {
-            let column = ColumnType::from_code((block.header >> 8) as u8, offset as u64)?;
-            let gaps = (block.header >> 16) as u8 & GAPS_BOTH;
-            let count = (block.header >> 32) as u32;
-            let rest = load_u64(bytes, (offset + ARRAY_CAPACITY) as u64)?;
-            let (capacity, data) = (rest as u32, (rest >> 32) as u32);
-            let (first, bare, tensor) = (0, false, block.header >> 24 & 1 == 1);
-            return Ok(Elements {
-                offset,
-                count,
-                capacity,
-                data,
-                first,
-                column,
-                gaps,
-                bare,
-                tensor,
-            });
+        if block.kind() != KIND_ARRAY {
+            return Err(block.unexpected());
         }
-        if block.kind() == KIND_EMPTY_ARRAY {
-            return Ok(Elements::empty(offset));
-        }
-        Err(block.unexpected())
+        let column = ColumnType::from_code((block.header >> 8) as u8, offset as u64)?;
+        let gaps = (block.header >> 16) as u8 & GAPS_BOTH;
+        let count = (block.header >> 32) as u32;
+        let rest = load_u64(bytes, (offset + ARRAY_CAPACITY) as u64)?;
+        let (capacity, data) = (rest as u32, (rest >> 32) as u32);
+        let (first, tensor) = (0, block.header >> 24 & 1 == 1);
+        Ok(Elements { offset, count, capacity, data, first, column, gaps, tensor })
     }
 
     /// Reads the header at `offset` alone.
@@ -135,12 +120,6 @@ impl Elements {
             return Err(Error::new(ErrorKind::BadCount, self.offset as u64));
         }
         Ok(())
-    }
-
-    /// The array of an eight-byte home.
-    pub(crate) const fn empty(offset: u32) -> Elements {
-        let column = ColumnType::Cells;
-        Elements { bare: true, ..Elements::new(offset, column, 0, 0, 0) }
     }
 
     /// The header at `offset` within a table or list.
@@ -529,8 +508,8 @@ impl Elements {
         capacity: u32,
         data: u32,
     ) -> Elements {
-        let (first, gaps, bare, tensor) = (0, GAPS_NONE, false, false);
-        Elements { offset, count, capacity, data, first, column, gaps, bare, tensor }
+        let (first, gaps, tensor) = (0, GAPS_NONE, false);
+        Elements { offset, count, capacity, data, first, column, gaps, tensor }
     }
 
     /// The header as two words.

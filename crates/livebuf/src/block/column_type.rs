@@ -364,18 +364,6 @@ impl ColumnType {
         self == other || becomes && self.width() == other.width()
     }
 
-    /// Bytes of keys that a table may have for each slot of this column (FORMAT 6.3). It
-    /// follows from the slot's width in bits. 0 for nested columns, where the columns below
-    /// them count.
-    pub(crate) const fn worth(self) -> u64 {
-        match self.slot() {
-            Slot::Tagged => 9 * KEY_BYTES,
-            Slot::Bit | Slot::Nothing => KEY_BYTES / 8,
-            Slot::End if self.width() == 0 => KEY_BYTES,
-            _ => self.width() * KEY_BYTES,
-        }
-    }
-
     /// Bytes of `count` elements, a multiple of eight. For nested columns, the bytes of the
     /// smallest table or list.
     #[inline]

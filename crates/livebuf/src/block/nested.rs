@@ -3,13 +3,12 @@
 
 use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::Elements;
-use crate::block::column_type::{ColumnType, Slot};
+use crate::block::column_type::Slot;
 use crate::block::list::List;
 use crate::block::owner::Owner;
 use crate::block::record::Raw;
-use crate::block::shape::Shape;
 use crate::block::table::{Table, extra};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::format::bytes::{load_u8, slice};
 use crate::format::layout::*;
 
@@ -183,34 +182,4 @@ pub(crate) fn count_elements(bytes: &[u8], list: List, arrays: u64) -> Result<u6
         Some(length) => arrays * length as u64,
         None => list.child(bytes)?.count as u64,
     })
-}
-
-/// Bytes of keys that a table may have for each slot of a column (FORMAT 6.3). An error where a
-/// table below has more keys than its own columns allow. The caller has checked how deep
-/// columns nest.
-pub(crate) fn worth(bytes: &[u8], column: Elements) -> Result<u64> {
-    let worth = match column.column {
-        ColumnType::Struct => {
-            let table = Table::load(bytes, column.data)?;
-            let shape = Shape::load(bytes, table.shape as u64)?;
-            let (mut paid, mut keys) = (0, 0);
-            for index in 0..table.columns {
-                paid += worth(bytes, table.column(bytes, index)?)?;
-                keys += shape.key(bytes, index)?.len() as u64;
-            }
-            let unpaid = || Error::new(ErrorKind::BadCount, table.offset as u64);
-            paid.checked_sub(keys).ok_or_else(unpaid)?
-        }
-        ColumnType::List => {
-            worth(bytes, List::load(bytes, column.data)?.child(bytes)?)?;
-            // An offset for each array.
-            KEY_BYTES
-        }
-        ColumnType::FixedList => {
-            let list = List::load(bytes, column.data)?;
-            list.length.unwrap_or(0) as u64 * worth(bytes, list.child(bytes)?)?
-        }
-        leaf => return Ok(leaf.worth()),
-    };
-    Ok(worth.min(NESTED_WORTH))
 }

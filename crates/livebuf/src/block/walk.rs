@@ -271,14 +271,14 @@ pub(crate) fn check_further(bytes: &[u8], table: Table, home: u32) -> Result<()>
     Ok(())
 }
 
-/// The work that a walk over a document may do, by the document's bytes. It counts values,
-/// bytes of text and bytes of keys. A walk over a valid document cannot exceed it. In a damaged
-/// one values may alias; such a walk is stopped.
+/// The work that a walk over a document may do, by the document's bytes. It counts values, bytes
+/// of text, and what else is looked at: places without a member, keys of shapes. A walk over a
+/// valid document cannot exceed it. In a damaged one values may alias; such a walk is stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
     values: u64,
     text: u64,
-    keys: u64,
+    work: u64,
     /// What was left at first.
     most: [u64; 3],
 }
@@ -290,22 +290,23 @@ impl Allowance {
     /// Bytes of text for each byte. What is not inline is owned, or has at most 1,024 bytes
     /// for a dictionary's code.
     const TEXT: u64 = MAX_SHARED as u64 + 1;
-    /// Bytes of keys for each byte. A table's are at most 1,024 for each byte of a row
-    /// (FORMAT 6.3), a record's 255 for nine bytes. The rest is for places without a value.
-    const KEYS: u64 = KEY_BYTES + 256;
+    /// Other work for each byte: a place in a table takes a bit as a value does, and the keys of a
+    /// record's shape are at most 255 bytes for nine of the record.
+    const WORK: u64 = Self::VALUES + 64;
 
-    /// Most that comparing a valid document of these bytes takes: each value, and each 64 bytes of
-    /// keys and text.
+    /// Most that comparing a valid document of these bytes takes: each value with its key, and each
+    /// 64 bytes of keys and text.
     pub(crate) fn of_comparing(bytes: &[u8]) -> u64 {
-        (Self::VALUES + (Self::KEYS + Self::TEXT).div_ceil(64)) * (bytes.len() as u64 + 1)
+        let of_key = 1 + (MAX_SHAPE_KEY as u64).div_ceil(64);
+        (Self::VALUES * of_key + Self::TEXT.div_ceil(64)) * (bytes.len() as u64 + 1)
     }
 
     /// At most `budget` values.
     pub(crate) fn new(bytes: &[u8], budget: u64) -> Allowance {
         let length = bytes.len() as u64;
         let values = budget.min(Self::VALUES * length);
-        let (text, keys) = (Self::TEXT * length, Self::KEYS * length);
-        Allowance { values, text, keys, most: [values, text, keys] }
+        let (text, work) = (Self::TEXT * length, Self::WORK * length);
+        Allowance { values, text, work, most: [values, text, work] }
     }
 
     #[inline]
@@ -318,16 +319,22 @@ impl Allowance {
         spend(&mut self.text, length as u64, self.most[1])
     }
 
+    /// A member's key. A short one, which a shape may have for many rows, is part of its value.
     #[inline]
     pub(crate) fn key(&mut self, length: usize) -> Result<()> {
-        spend(&mut self.keys, length as u64, self.most[2])
+        if length > MAX_SHAPE_KEY { self.text(length) } else { Ok(()) }
+    }
+
+    #[inline]
+    pub(crate) fn work(&mut self, amount: usize) -> Result<()> {
+        spend(&mut self.work, amount as u64, self.most[2])
     }
 
     /// Counts a container with places for so many members. Holes take time, too, so they count.
     #[inline]
     pub(crate) fn container(&mut self, places: u32) -> Result<()> {
         self.value()?;
-        self.key(places as usize)
+        self.work(places as usize)
     }
 }
 

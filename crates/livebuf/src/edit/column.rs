@@ -91,13 +91,12 @@ fn relayout<S: Storage, O: Observer>(
     room: Room,
 ) -> Result<Elements> {
     let Room { capacity, data } = room;
-    let same = layout == Layout::of(column) && capacity == column.capacity && !column.bare;
+    let same = layout == Layout::of(column) && capacity == column.capacity;
     if same && data == Data::Stays {
         return Ok(column);
     }
     let Layout { column: kind, gaps } = layout;
-    let offset = if column.bare { sink.carve(ARRAY_SIZE as u64) } else { column.offset };
-    let mut new = Elements { offset, column: kind, gaps, capacity, bare: false, ..column };
+    let mut new = Elements { column: kind, gaps, capacity, ..column };
     match data {
         Data::Stays => {}
         Data::Grows(more) => sink.extend(more),
@@ -112,12 +111,7 @@ fn relayout<S: Storage, O: Observer>(
             }
         }
     }
-    sink.write(|editor, _| {
-        new.write_header(&mut editor.space);
-        if column.bare {
-            editor.move_home(place.home, column.offset, 8, offset);
-        }
-    });
+    sink.write(|editor, _| new.write_header(&mut editor.space));
     Ok(new)
 }
 

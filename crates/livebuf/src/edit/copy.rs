@@ -11,7 +11,6 @@ use crate::block::column::{Elements, row_of};
 use crate::block::column_type::ColumnType;
 use crate::block::list::List;
 use crate::block::map;
-use crate::block::nested::worth;
 use crate::block::owner::Owner;
 use crate::block::record::{Raw, Record, check_extended_span, check_immediate, each_field};
 use crate::block::shape::{self, Shape};
@@ -523,7 +522,7 @@ impl<'v> Copier<'v> {
         if writes {
             return Ok(key);
         }
-        self.allowance.key(key.len() + MAX_INLINE)?;
+        self.allowance.work(key.len() + MAX_INLINE)?;
         self.check_length(key)?;
         text(key, shape.offset)?;
         if key.len() > MAX_SHAPE_KEY {
@@ -618,11 +617,7 @@ impl<'v> Copier<'v> {
         let copy = Elements { offset: home, ..elements };
         let owner = Owner { block: home, column: 0 };
         let around = Around { in_table: false, blanks: None, depth: 0 };
-        let copy = self.column(sink, elements, copy, owner, around)?;
-        if !sink.writes() {
-            worth(self.source, elements)?;
-        }
-        Ok(copy)
+        self.column(sink, elements, copy, owner, around)
     }
 
     /// An array of a list by itself. Rows and arrays in it are copied by themselves, too.
@@ -693,7 +688,7 @@ impl<'v> Copier<'v> {
         let bad = |kind| Err(Error::new(kind, column.offset as u64));
         check_gaps(column, around.in_table)?;
         // Damaged columns may lead to their own table: each of them is paid for.
-        self.allowance.key(ARRAY_SIZE as usize)?;
+        self.allowance.work(ARRAY_SIZE as usize)?;
         column.whole(self.source)?;
         if !column.has_slots() && column.capacity != column.count {
             return bad(ErrorKind::BadCount);
@@ -738,7 +733,7 @@ impl<'v> Copier<'v> {
                 end = next;
             }
         }
-        if child.bare || child.count as u64 != end {
+        if child.count as u64 != end {
             return Err(Error::new(ErrorKind::BadCount, child.offset as u64));
         }
         Ok(())
@@ -768,8 +763,7 @@ impl<'v> Copier<'v> {
             ColumnType::List | ColumnType::FixedList => self.list(sink, elements, owner, around)?,
             _ => sink.carve(column.slots_size(gaps, count)),
         };
-        let copy =
-            Elements { count, capacity: count, data, first: 0, column, gaps, bare: false, ..copy };
+        let copy = Elements { count, capacity: count, data, first: 0, column, gaps, ..copy };
         if !sink.writes() && count > 0 {
             elements.check_extended(self.source)?;
         }
@@ -831,7 +825,7 @@ impl<'v> Copier<'v> {
             return bad(ErrorKind::BadCount, elements);
         };
         if !sink.writes() {
-            self.allowance.key(8 * from.count as usize)?;
+            self.allowance.work(8 * from.count as usize)?;
             if from.count == 0 || from.count > 1 << (8 * elements.column.width()) {
                 return bad(ErrorKind::BadCount, from);
             }
@@ -989,12 +983,12 @@ impl<'v> Copier<'v> {
         let around = Around { in_table: true, blanks, depth: around.depth + 1 };
         for index in 0..copy.headers() {
             let column = table.column(source, index)?;
-            if column.count != elements.count || column.bare {
+            if column.count != elements.count {
                 return Err(Error::new(ErrorKind::BadCount, elements.offset as u64));
             }
             if index == table.columns && !writes {
                 let texts = column.entries(source)?.map_or(0, |texts| texts.count);
-                self.allowance.key(texts as usize)?;
+                self.allowance.work(texts as usize)?;
                 check_orders(source, table, column)?;
             }
             let copy = Elements { offset: copy.header(index), ..column };

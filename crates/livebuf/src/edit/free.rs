@@ -124,7 +124,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 (record.offset, record.size())
             }
             Node::Map(offset) => (offset, self.free_map(offset)),
-            Node::Array(elements) if elements.bare => (elements.offset, 8),
             Node::Array(elements) => {
                 self.free_column(elements);
                 (elements.offset, ARRAY_SIZE as u64)

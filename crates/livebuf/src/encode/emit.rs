@@ -145,7 +145,6 @@ impl<S: Storage> Encoder<S> {
             tags: &self.tags,
             cells: &self.cells,
             lists: &self.keys.lists,
-            keys: &self.keys.keys,
             texts: &mut self.texts,
             codes: &mut self.codes,
             tensors: &self.tensors,
@@ -236,11 +235,6 @@ impl<S: Storage> Encoder<S> {
     /// Writes an array by plan. The containers outside its columns are laid out already.
     fn write_array(&mut self, plan: &Plan) -> Result<u32> {
         self.out.align();
-        if plan.places.len() == 0 {
-            let (home, place) = self.out.grow(8)?;
-            place[0] = KIND_EMPTY_ARRAY;
-            return Ok(home);
-        }
         let (home, _) = self.out.grow(ARRAY_SIZE as usize)?;
         self.write_column(plan, home, Owner { block: home, column: 0 })?;
         Ok(home)

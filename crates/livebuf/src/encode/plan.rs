@@ -7,7 +7,7 @@
 //! more bytes than records and plain arrays (`docs/design.md`, "The cost rule").
 
 use super::hash_index::HashIndex;
-use super::keys::{KeyList, KeyText};
+use super::keys::KeyList;
 use super::room::make_room_for;
 use super::stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
@@ -199,10 +199,7 @@ impl Summary {
 
     /// Bytes of an array of these values by itself, without structs and lists.
     pub(super) fn array_size(&self, min_width: u8) -> u64 {
-        match self.count {
-            0 => 8,
-            _ => ARRAY_SIZE as u64 + self.leaf(min_width).size,
-        }
+        ARRAY_SIZE as u64 + self.leaf(min_width).size
     }
 
     /// The same of an array of these values. Arrays of few floats or texts are many: their sizes
@@ -212,7 +209,7 @@ impl Summary {
         let count = tags.len() as u64;
         let are = |kind| tags.iter().all(|&tag| KINDS[tag as usize] == kind);
         match tags.first().map(|&tag| KINDS[tag as usize]) {
-            None => 8,
+            None => ARRAY_SIZE as u64,
             Some(TEXT) if are(TEXT) => ARRAY_SIZE as u64 + 8 * count,
             Some(FLOAT) if are(FLOAT) && !is_f32(cells[0]) => ARRAY_SIZE as u64 + 8 * count,
             _ => {
@@ -297,8 +294,6 @@ pub(super) struct Plan {
     pub(super) gaps: u8,
     /// Bytes behind the column's header, text and shapes of others apart.
     pub(super) size: u64,
-    /// Bytes of keys that a slot pays for (FORMAT 6.3).
-    worth: u64,
     pub(super) places: Places,
     /// Containers wait in it, or below it, that are no part of columns.
     pub(super) waits: bool,
@@ -478,7 +473,6 @@ impl Dictionary {
 pub(super) struct Nested {
     column: ColumnType,
     pub(super) size: u64,
-    worth: u64,
     below: Below,
 }
 
@@ -486,7 +480,6 @@ pub(super) struct Planner<'e> {
     pub(super) tags: &'e [u8],
     pub(super) cells: &'e [u64],
     pub(super) lists: &'e [KeyList],
-    pub(super) keys: &'e [KeyText],
     pub(super) texts: &'e mut Texts,
     /// The codes of a dictionary's texts, by their cells.
     pub(super) codes: &'e mut HashIndex,
@@ -535,8 +528,8 @@ impl Planner<'_> {
     pub(super) fn plain(&self, values: &Gathered, places: Places) -> Plan {
         let Leaf { column, gaps, size } = self.leaf(&values.summary);
         let waits = self.tables && values.summary.kinds & (OBJECT | ARRAY | TENSOR) != 0;
-        let (size, worth) = (size + values.plain, column.worth());
-        Plan { column, gaps, size, worth, places, waits, below: Below::Nothing }
+        let size = size + values.plain;
+        Plan { column, gaps, size, places, waits, below: Below::Nothing }
     }
 
     /// Whether a column of these values may be a dictionary or a run: all of them are texts.
@@ -557,7 +550,7 @@ impl Planner<'_> {
         let smaller = |column: ColumnType, size: u64, below: Below, plan: Plan| {
             let size = bits + size;
             match size < plan.size {
-                true => Plan { column, gaps, size, worth: column.worth(), below, ..plan },
+                true => Plan { column, gaps, size, below, ..plan },
                 false => plan,
             }
         };
@@ -676,16 +669,15 @@ impl Planner<'_> {
         let (gaps, places) = (summary.gaps(), plain.places);
         let bits = gaps_size(gaps, summary.count as u64);
         let fits = |nested: &Nested| bits + nested.size <= plain.size;
-        let Some(Nested { column, size, worth, below }) = nested.filter(fits) else {
+        let Some(Nested { column, size, below }) = nested.filter(fits) else {
             return plain;
         };
-        let (size, worth) = (bits + size, worth.min(NESTED_WORTH));
         let waits = match &below {
             Below::Nothing | Below::Dictionary(_) | Below::Run(_) | Below::Tensors(_) => false,
             Below::Table(_, columns) => columns.iter().any(|column| column.waits),
             Below::List(child, _) => child.waits,
         };
-        Plan { column, gaps, size, worth, places, waits, below }
+        Plan { column, gaps, size: bits + size, places, waits, below }
     }
 
     // --- structs ------------------------------------------------------------
@@ -758,7 +750,7 @@ impl Planner<'_> {
         }
         let agree = orders.iter().all(|order| order.is_sorted());
         let own = if agree { None } else { Some(self.orders(rows, &orders, &numbers)?) };
-        self.struct_of(keys, plans, !orders.is_empty(), own)
+        Some(Self::struct_of(keys, plans, !orders.is_empty(), own))
     }
 
     /// Bytes that a column of these values takes at least.
@@ -813,27 +805,23 @@ impl Planner<'_> {
         let (column, size) = dictionary.size();
         let size = gaps_size(gaps, count.into()) + size + text_size;
         let (places, below) = (Places::Listed(from, count), Below::Dictionary(dictionary));
-        Some(Plan { column, gaps, size, worth: 0, places, waits: false, below })
+        Some(Plan { column, gaps, size, places, waits: false, below })
     }
 
     /// A struct of these columns, whose keys are a list of their own where they were merged.
     pub(super) fn struct_of(
-        &self,
         keys: Vec<u32>,
         mut plans: Vec<Plan>,
         merged: bool,
         orders: Option<Plan>,
-    ) -> Option<Nested> {
+    ) -> Nested {
         plans.extend(orders);
         let mut size = table_size(plans.len() as u32) as u64;
         if merged {
             size += shape_size(keys.len() as u32) as u64;
         }
         size += plans.iter().map(|plan| plan.size).sum::<u64>();
-        let paid: u64 = plans.iter().map(|plan| plan.worth).sum();
-        let length = |&key: &u32| u64::from(self.keys[key as usize].length);
-        let worth = paid.checked_sub(keys.iter().map(length).sum())?;
-        Some(Nested { column: ColumnType::Struct, size, worth, below: Below::Table(keys, plans) })
+        Nested { column: ColumnType::Struct, size, below: Below::Table(keys, plans) }
     }
 
     /// The different key lists of objects in the order in which they are met, and the
@@ -1003,7 +991,7 @@ impl Planner<'_> {
             return None;
         }
         let child = self.column(elements, from, depth + 1);
-        Some(self.list_of(child, row_count, fixed, ends))
+        Some(Self::list_of(child, fixed.is_some(), ends))
     }
 
     /// The tensors at these places.
@@ -1025,36 +1013,25 @@ impl Planner<'_> {
             return None;
         }
         let size = lists as u64 * FIXED_LIST_SIZE as u64 + round_up(count * form.size());
-        // What a slot pays for, from the innermost list out, as for other lists (FORMAT 6.3).
-        let worth = form.lengths().iter().rev().fold(form.column.worth(), |worth, &length| {
-            worth.saturating_mul(length.into()).min(NESTED_WORTH)
-        });
-        Some(Nested { column: ColumnType::FixedList, size, worth, below: Below::Tensors(form) })
+        Some(Nested { column: ColumnType::FixedList, size, below: Below::Tensors(form) })
     }
 
-    /// The list column of `rows` arrays, whose elements are planned as `child`. With a `length` all
-    /// arrays have it. Without, `ends` says where each one ends among the elements.
-    pub(super) fn list_of(
-        &self,
-        child: Plan,
-        rows: u32,
-        length: Option<u32>,
-        ends: Vec<u32>,
-    ) -> Nested {
-        if let Some(length) = length {
+    /// The list column of arrays whose elements are planned as `child`. `ends` says where each one
+    /// ends among the elements, unless all have one length, which is fixed.
+    pub(super) fn list_of(child: Plan, is_fixed: bool, ends: Vec<u32>) -> Nested {
+        if is_fixed {
             let size = FIXED_LIST_SIZE as u64 + child.size;
-            let worth = u64::from(length) * child.worth;
             let below = Below::List(Box::new(child), None);
-            return Nested { column: ColumnType::FixedList, size, worth, below };
+            return Nested { column: ColumnType::FixedList, size, below };
         }
         let offsets = match child.places.len() {
             0..=0xFF => ColumnType::U8,
             0x100..=0xFFFF => ColumnType::U16,
             _ => ColumnType::U32,
         };
-        let size = LIST_SIZE as u64 + offsets.data_size(rows + 1) + child.size;
+        let size = LIST_SIZE as u64 + offsets.data_size(ends.len() as u32 + 1) + child.size;
         let below = Below::List(Box::new(child), Some((offsets, ends)));
-        Nested { column: ColumnType::List, size, worth: KEY_BYTES, below }
+        Nested { column: ColumnType::List, size, below }
     }
 }
 

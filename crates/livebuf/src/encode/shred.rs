@@ -368,7 +368,7 @@ impl Shred {
                 let (columns, least): (Vec<_>, Vec<_>) =
                     columns.collect::<Option<Vec<_>>>()?.into_iter().unzip();
                 let least = self.records_size(keys.len() as u32) + least.iter().sum::<u64>();
-                (TAG_OBJECT, least, planner.struct_of(keys, columns, false, None)?)
+                (TAG_OBJECT, least, Planner::struct_of(keys, columns, false, None))
             }
             Holds::Array => {
                 let (length, ends) = self.lengths(planner.cells, step);
@@ -377,7 +377,7 @@ impl Shred {
                 }
                 let least = self.least_arrays_size(step, length, &ends);
                 let elements = self.leaf(planner, step.column + 1, &step.values);
-                let nested = planner.list_of(elements, self.rows, length, ends);
+                let nested = Planner::list_of(elements, length.is_some(), ends);
                 (TAG_ARRAY, least, nested)
             }
         };
@@ -412,12 +412,8 @@ impl Shred {
     /// The least size of a step's arrays by themselves. To measure each by its values takes long,
     /// and most lists take fewer bytes than this.
     fn least_arrays_size(&self, step: &Step, length: Option<u32>, ends: &[u32]) -> u64 {
-        let array = |length: u32| match length {
-            0 => 8,
-            _ => {
-                ARRAY_SIZE as u64
-                    + round_up((u64::from(length) * step.values.least_bits()).div_ceil(8))
-            }
+        let array = |length: u32| {
+            ARRAY_SIZE as u64 + round_up((u64::from(length) * step.values.least_bits()).div_ceil(8))
         };
         match length {
             Some(length) => u64::from(self.rows) * array(length),

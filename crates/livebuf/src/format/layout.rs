@@ -108,8 +108,6 @@ pub const KIND_FORWARD: u8 = 3;
 pub const KIND_MAP: u8 = 4;
 /// An array of one column.
 pub const KIND_ARRAY: u8 = 5;
-/// An eight-byte home of an empty array.
-pub const KIND_EMPTY_ARRAY: u8 = 6;
 /// The aux block.
 pub const KIND_AUX: u8 = 7;
 /// The columns of an array of similar objects.
@@ -220,13 +218,6 @@ pub const MAX_COLUMN_DEPTH: usize = 16;
 
 /// Most dimensions of a tensor (FORMAT 6.6).
 pub const MAX_DIMENSIONS: usize = 16;
-
-/// Bytes of keys that a table may have for each byte of its rows (FORMAT 6.3).
-pub const KEY_BYTES: u64 = 1024;
-
-/// Most bytes of keys that a slot of a struct or list column counts for: as many as a slot of a
-/// column of homes.
-pub const NESTED_WORTH: u64 = 4 * KEY_BYTES;
 
 /// Offset of a table's count of columns.
 pub const TABLE_COLUMNS: u32 = 1;

@@ -8,6 +8,7 @@
 //! depth is bounded by [`SERDE_NESTING`](crate::SERDE_NESTING).
 
 use crate::block::column::{self, row_of};
+use crate::block::column_type::ColumnType;
 use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind};
 use crate::format::layout::{TAG_ARRAY, TAG_HOLE, TAG_OBJECT};
@@ -446,7 +447,13 @@ impl<'p, 'de, 'w, M: Mode> Elements<'p, 'de, 'w, M> {
     /// To be begun where it stays: what a function answers is copied.
     #[inline]
     fn new(array: &'p Place<'de, 'w, M>) -> Self {
-        Elements { array, elements: column::Elements::empty(0), next: 0, left: 0, error: None }
+        Elements {
+            array,
+            elements: column::Elements::new(0, ColumnType::Cells, 0, 0, 0),
+            next: 0,
+            left: 0,
+            error: None,
+        }
     }
 
     // Not inlined: visitors are many, and each would have its copy. And frames of recursive

@@ -59,7 +59,7 @@ impl Walk {
     /// One level down, into the container at this offset, with places for so many members.
     #[inline(never)]
     pub(crate) fn descend(&self, left: u16, offset: u64, places: usize) -> Result<u16, SerdeError> {
-        self.take(|left| left.key(places))?;
+        self.take(|left| left.work(places))?;
         left.checked_sub(1).ok_or_else(|| self.too_deep(offset))
     }
 

@@ -10,7 +10,6 @@ use crate::block::column::{Elements, row_of};
 use crate::block::column_type::{ColumnType, Slot};
 use crate::block::list::List;
 use crate::block::map;
-use crate::block::nested::worth;
 use crate::block::nested::{Columns, Found, count_elements, count_slots};
 use crate::block::owner::Owner;
 use crate::block::record::{Block, Raw, Record, check_extended_span, check_immediate};
@@ -676,7 +675,6 @@ impl<'a, 's> Walk<'a, 's> {
             return Err(error(ErrorKind::BadCode, block.offset.into()));
         };
         let column = table.column(self.bytes, place)?;
-        worth(self.bytes, column)?;
         // The array, and the rows of each table on the way.
         let above = 1 + places.len() as u16;
         self.count_column(column, column.count.into(), above)?;
@@ -839,15 +837,10 @@ impl<'a, 's> Walk<'a, 's> {
                 let elements = Elements::load(self.bytes, block)?;
                 self.column(elements, owner, None, 0)?;
                 if elements.column.is_nested() {
-                    worth(self.bytes, elements)?;
                     self.count_column(elements, elements.count as u64, above + 1)?;
                     return Ok(Open::Columns(Columns::new(elements, above)));
                 }
                 self.count_elements(elements);
-            }
-            KIND_EMPTY_ARRAY => {
-                self.claim_block(RegionKind::Array, block.offset as u64, 8)?;
-                self.zero(block.offset as u64 + 1, block.offset as u64 + 8)?;
             }
             _ => return Err(block.unexpected()),
         }
@@ -1144,8 +1137,7 @@ impl<'a, 's> Walk<'a, 's> {
     /// Checks a dictionary's texts and claims them. Checks that each code has a text.
     fn dictionary(&mut self, column: Elements) -> Result<()> {
         let at = column.entries_at();
-        let header = self.column_header(at)?;
-        self.zero(at + 3, at + 4)?;
+        let header = self.entries_header(at)?;
         let entries = column.entries(self.bytes)?.unwrap_or(header);
         let most = 1 << (8 * column.column.width());
         if entries.count == 0 || entries.count > entries.capacity.min(most) {
@@ -1173,8 +1165,7 @@ impl<'a, 's> Walk<'a, 's> {
     /// Checks the texts of a run and claims their bytes.
     fn run(&mut self, column: Elements) -> Result<()> {
         let at = column.entries_at();
-        let header = self.column_header(at)?;
-        self.zero(at + 3, at + 4)?;
+        let header = self.entries_header(at)?;
         let run = column.entries(self.bytes)?.unwrap_or(header);
         let bare = run.capacity == 0;
         if run.count > run.capacity.min(MAX_SPAN) || bare != (run.data == 0) {
@@ -1250,6 +1241,16 @@ impl<'a, 's> Walk<'a, 's> {
     }
 
     /// A header within a table or list.
+    /// The header of a dictionary's texts or of a run's bytes, which has no gaps and is no tensor.
+    fn entries_header(&self, at: u64) -> Result<Elements> {
+        let header = self.column_header(at)?;
+        if load_u8(self.bytes, at + ARRAY_GAPS as u64)? != GAPS_NONE {
+            return Err(error(ErrorKind::BadCode, at));
+        }
+        self.zero(at + ARRAY_TENSOR as u64, at + ARRAY_TENSOR as u64 + 1)?;
+        Ok(header)
+    }
+
     fn column_header(&self, offset: u64) -> Result<Elements> {
         if load_u8(self.bytes, offset)? != KIND_ARRAY {
             return Err(error(ErrorKind::WrongBlock, offset));
