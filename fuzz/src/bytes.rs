@@ -155,7 +155,7 @@ fn copies(doc: Doc<'_>, effort: Effort) {
     let valid = target.doc().validate().unwrap_or_else(|error| panic!("copied {error:?}"));
     if copied.is_ok() {
         let copy = Tree::of_valid(valid.root().get(0usize).expect("there"));
-        let mut budget = Budget { values: effort.walk, depth: 2_001 };
+        let mut budget = Budget { values: effort.walk, depth: 1_001 };
         if let Ok(tree) = Tree::read(doc.root(), &mut budget) {
             // Damage may make keys equal, of which a copy keeps one. And it may make the count of a
             // row's further members too small: a copy has them all.

@@ -633,7 +633,7 @@ fn grafts(doc: Doc<'_>, input: &mut Input<'_>) -> usize {
         }
         // What it was is known where it can be read and keys are distinct.
         tree = read(&target);
-        let mut budget = Budget { values: EFFORT.walk, depth: 2_001 };
+        let mut budget = Budget { values: EFFORT.walk, depth: 1_001 };
         if let Ok(source) = Tree::read(value, &mut budget)
             && !source.has_reserved()
             && !source.repeats_keys()

@@ -276,7 +276,7 @@ pub struct Budget {
 
 impl Budget {
     /// More than any valid document of these tests needs.
-    pub const AMPLE: Budget = Budget { values: usize::MAX, depth: 2_001 };
+    pub const AMPLE: Budget = Budget { values: usize::MAX, depth: 1_001 };
 
     fn spend(&mut self) -> Option<()> {
         self.values = self.values.checked_sub(1)?;

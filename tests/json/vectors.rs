@@ -1087,7 +1087,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("NestingLimit_arrays", {
             // Arrays of one array, each home behind the one before.
             let mut bytes = numbers[..32].to_vec();
-            for level in 0..2001u32 {
+            for level in 0..1001u32 {
                 let at = 32 + 24 * level;
                 bytes.extend([5, 14, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
                 bytes.extend((at + 16).to_le_bytes());

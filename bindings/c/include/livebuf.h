@@ -2216,7 +2216,7 @@ typedef struct {
   uint32_t string;
   /** Most elements of an array or members of an object (format: 2^31 - 1). */
   uint32_t elements;
-  /** Deepest nesting of containers; 0: 1,000, at most 2,000. */
+  /** Deepest nesting of containers; 0: 1,000, which is the most. */
   uint32_t nesting;
   /** Zero. */
   uint32_t reserved;

@@ -775,7 +775,7 @@ pub struct livebuf_limits {
     pub string: u32,
     /// Most elements of an array or members of an object (format: 2^31 - 1).
     pub elements: u32,
-    /// Deepest nesting of containers; 0: 1,000, at most 2,000.
+    /// Deepest nesting of containers; 0: 1,000, which is the most.
     pub nesting: u32,
     /// Zero.
     pub reserved: u32,

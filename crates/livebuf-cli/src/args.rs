@@ -199,9 +199,6 @@ pub(crate) struct FromJson {
     /// Fewest bytes of a number in a column: 8 makes all columns of numbers i64, u64 or f64
     #[arg(long, value_name = "BYTES", default_value = "1", value_parser = widths())]
     pub(crate) min_width: u8,
-    /// Deepest nesting of arrays and objects
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(..=2000))]
-    pub(crate) nesting: u16,
 }
 
 /// Which value counts if a key occurs twice in an object.

@@ -8,11 +8,8 @@ use crate::sink::{
 };
 use crate::source::{Skipped, Source, not_opened, not_read, patiently, read};
 use crate::told::{OUTPUT, shown, tell, was_closed};
-use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::{self, FileEdit};
-use livebuf::{
-    Checked, ColumnType, Doc, DocBuf, DuplicateKeys, EncodeOptions, Kind, Limits, Value,
-};
+use livebuf::{Checked, ColumnType, Doc, DocBuf, DuplicateKeys, Kind, Value};
 use livebuf_json::{NonFinite, NumberPolicy, PrintOptions, ReadOptions};
 use std::fs;
 use std::io::{self, Write};
@@ -34,8 +31,6 @@ impl From<Surrogates> for livebuf_json::Surrogates {
 
 impl FromJson {
     fn options(&self) -> ReadOptions {
-        let mut limits = Limits::default();
-        limits.nesting = self.nesting;
         let numbers = match self.numbers {
             Numbers::Exact => NumberPolicy::Exact,
             Numbers::Text => NumberPolicy::AllText,
@@ -47,7 +42,6 @@ impl FromJson {
         ReadOptions::new()
             .numbers(numbers)
             .duplicate_keys(duplicates)
-            .limits(limits)
             .tables(!self.no_tables)
             .min_width(self.min_width)
             .recognize(self.recognize)
@@ -55,15 +49,7 @@ impl FromJson {
     }
 
     fn refused(&self, text: &[u8], error: &livebuf_json::Error) -> Failure {
-        let failure = not_read(&self.input, text, self.lines, error);
-        match error.kind() {
-            livebuf_json::ErrorKind::NestingLimit if self.nesting < MAX_NESTING => failure
-                .with_hint(format!(
-                    "the limit is {}; --nesting {MAX_NESTING} allows the most",
-                    self.nesting
-                )),
-            _ => failure,
-        }
+        not_read(&self.input, text, self.lines, error)
     }
 }
 
@@ -199,7 +185,7 @@ pub(crate) fn print_options(pretty: bool) -> PrintOptions {
     // Documents are validated before they are printed, or at the same time. So the text's
     // length is bounded by what they hold.
     let options = if pretty { PrintOptions::pretty() } else { PrintOptions::new() };
-    options.max_bytes(u64::MAX).nesting(MAX_NESTING.into())
+    options.max_bytes(u64::MAX)
 }
 
 pub(crate) fn non_finite(what: args::NonFinite) -> NonFinite {
@@ -476,10 +462,7 @@ pub(crate) fn compact(args: &Compact) -> Outcome {
 }
 
 fn compacted(path: &Path, doc: Doc<'_, Checked>) -> Outcome<DocBuf> {
-    // Any nesting that the format allows can be compacted.
-    let mut options = EncodeOptions::default();
-    options.limits.nesting = MAX_NESTING;
-    let compacted = || doc.validate()?.compacted_with(options);
+    let compacted = || doc.validate()?.compacted();
     progress::during(&format!("compacting {}", name(path)), compacted)
         .map_err(|error| Failure::document(path, error))
 }

@@ -7,7 +7,6 @@ use crate::progress;
 use crate::sink::{Out, refuse_terminal};
 use crate::source::{Source, given, not_opened, not_read, patiently, read, tally, too_deep};
 use crate::told::{shown, tell};
-use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::{Changes, FileEdit};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Observer, Recorder, Storage, VecStorage};
 use livebuf_patch::{Patch, PatchError};
@@ -236,9 +235,6 @@ fn split_pointer(text: &str) -> Result<(String, &str), &'static str> {
 fn patch_of<const N: usize>(members: [(&str, New<'_>); N]) -> Outcome<Edit> {
     let made = || -> Result<Patch, PatchError> {
         let mut doc = Editor::create_with(VecStorage::default(), Noted::default())?;
-        let mut limits = doc.limits();
-        limits.nesting = MAX_NESTING;
-        doc.set_limits(limits);
         doc.set_root(New::array(1))?;
         doc.set_pointer("/-", New::Fields(&members))?;
         Patch::from_doc(DocBuf::open(doc.as_bytes())?)
@@ -344,10 +340,6 @@ pub(crate) fn check<S: Storage, O: Observer>(
     editing: &Editing,
     editor: &mut Editor<S, O>,
 ) -> Outcome {
-    // Documents may be as deep as the format allows, and are edited there, too.
-    let mut limits = editor.limits();
-    limits.nesting = MAX_NESTING;
-    editor.set_limits(limits);
     if editing.no_validate {
         return Ok(());
     }

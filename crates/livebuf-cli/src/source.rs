@@ -6,9 +6,7 @@ use crate::progress;
 use crate::told::{shown, tell};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::MappedFile;
-use livebuf::{
-    Checked, Doc, DocBuf, EncodeOptions, Encoder, ErrorKind, Limits, Region, RegionKind,
-};
+use livebuf::{Checked, Doc, DocBuf, Encoder, ErrorKind, Region, RegionKind};
 use livebuf_json::ReadOptions;
 use livebuf_log::{LogReader, Torn};
 use std::fs;
@@ -96,8 +94,7 @@ pub(crate) fn given(argument: &Path) -> Outcome<Source> {
         source.validated(argument)?;
         return Ok(source);
     };
-    let made =
-        livebuf_json::from_slice_with(text.as_bytes(), &ReadOptions::new().limits(deepest()));
+    let made = livebuf_json::from_slice(text.as_bytes());
     made.map(|doc| Source::Made(Box::new(doc))).map_err(|error| {
         if error.kind() == livebuf_json::ErrorKind::NestingLimit {
             return Failure::trouble(format!("the value is {}", too_deep(&error)));
@@ -141,9 +138,7 @@ pub(crate) fn told_torn(path: &Path, torn: Option<Torn>) {
 /// An array of a log's rows.
 fn rows(path: &Path, source: &Source) -> Outcome<DocBuf> {
     let log = log(path, source)?;
-    let mut options = EncodeOptions::default();
-    options.limits.nesting = MAX_NESTING;
-    let mut encoder = Encoder::with_options(options);
+    let mut encoder = Encoder::new();
     let failure = |error| Failure::document(path, error);
     progress::during(&format!("reading {}", name(path)), || {
         encoder.begin_array().map_err(failure)?;
@@ -164,7 +159,7 @@ fn converted(path: &Path, text: &[u8]) -> Outcome<DocBuf> {
     let total = Some(text.len() as u64);
     let is_lines = path.extension().is_some_and(|kind| kind == "ndjson" || kind == "jsonl");
     progress::counting(&format!("converting {}", name(path)), total, |done| {
-        let options = ReadOptions::new().limits(deepest()).progress(Arc::clone(done));
+        let options = ReadOptions::new().progress(Arc::clone(done));
         match is_lines {
             true => livebuf_json::from_lines(text, &options),
             false => livebuf_json::from_slice_with(text, &options),
@@ -179,13 +174,6 @@ fn looks_like_json(text: &[u8]) -> bool {
         text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text).trim_ascii_start().first(),
         Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
     )
-}
-
-/// Limits that allow the deepest nesting.
-fn deepest() -> Limits {
-    let mut limits = Limits::default();
-    limits.nesting = MAX_NESTING;
-    limits
 }
 
 /// Validates, and shows the progress.

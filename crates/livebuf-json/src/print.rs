@@ -74,7 +74,7 @@ impl Default for PrintOptions {
 }
 
 impl PrintOptions {
-    /// Compact text, at most [`default_max_bytes`], nesting to 2,000, which no document
+    /// Compact text, at most [`default_max_bytes`], nesting to 1,000, which no document
     /// passes.
     pub fn new() -> Self {
         Self::default()
@@ -112,7 +112,7 @@ impl PrintOptions {
         self
     }
 
-    /// The deepest nesting to print, 2,000 by default. Costs under 100 bytes a level.
+    /// The deepest nesting to print, 1,000 by default. Costs under 100 bytes a level.
     #[must_use]
     pub fn nesting(mut self, nesting: u32) -> Self {
         self.nesting = nesting;

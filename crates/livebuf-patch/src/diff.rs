@@ -8,9 +8,7 @@ use crate::patch::{Operation, Patch, valid};
 use crate::sequence::{Places, Step, steps};
 use foldhash::fast::RandomState;
 use livebuf::raw::require_memory;
-use livebuf::{
-    Array, AsValue, DocBuf, EncodeOptions, Encoder, Fields, Limits, Object, Valid, Value, layout,
-};
+use livebuf::{Array, AsValue, DocBuf, Encoder, Fields, Object, Valid, Value};
 use std::collections::HashMap;
 
 /// Settings of [`diff`] and [`changes`].
@@ -119,9 +117,6 @@ pub fn diff<'a, 'b>(
 fn keeps_order(one: Value<'_, Valid>, two: Value<'_, Valid>, patch: &Patch) -> Result<bool> {
     for encoded in [false, true] {
         let mut copy = DocBuf::new()?;
-        let mut limits = copy.limits();
-        limits.nesting = layout::MAX_NESTING;
-        copy.set_limits(limits);
         copy.set_root(one)?;
         if encoded {
             copy.compact()?;
@@ -569,18 +564,15 @@ fn fits(one: Array<'_, Valid>, two: Array<'_, Valid>) -> bool {
 /// ```
 pub fn merge_diff<'a, 'b>(one: impl AsValue<'a>, two: impl AsValue<'b>) -> Result<DocBuf> {
     let (one, two) = (valid(one)?, valid(two)?);
-    let mut limits = Limits::default();
-    limits.nesting = layout::MAX_NESTING;
     let (Some(one), Some(object)) = (one.as_object(), two.as_object()) else {
         if two.is_object() && has_null(two) {
             return Err(null_wanted(""));
         }
         let mut doc = DocBuf::new()?;
-        doc.set_limits(limits);
         doc.set_root(two)?;
         return Ok(doc);
     };
-    let mut encoder = Encoder::with_options(EncodeOptions { limits, ..EncodeOptions::default() });
+    let mut encoder = Encoder::new();
     encoder.begin_object()?;
     for event in merge_events(one, object)? {
         match event {

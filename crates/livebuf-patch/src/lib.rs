@@ -40,7 +40,7 @@
 //! JSON text has no dates, decimals, UUIDs, bytes and tensors. Patches that are documents have
 //! them. In the text of a patch they are texts and arrays, as in the text of a document.
 //!
-//! Nothing here recurses: the deepest documents, of 2,000 levels, need no larger stack.
+//! Nothing here recurses: the deepest documents, of 1,000 levels, need no larger stack.
 
 // Modules, each using only those before it: `error`; `number` and `equal` (values and their
 // digests); `patch` (a list of operations as a document); `apply` (RFC 6902); `merge` (RFC 7396);

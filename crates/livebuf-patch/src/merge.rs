@@ -5,7 +5,7 @@ use crate::error::{PatchError, Result};
 use crate::patch::valid;
 use livebuf::{
     AsValue, DocBuf, Editor, EncodeOptions, Encoder, Fields, Key, NodeId, Observer, Storage, Valid,
-    Value, View, layout,
+    Value, View,
 };
 use livebuf_json::ReadOptions;
 
@@ -53,10 +53,8 @@ pub fn merge<'p, S: Storage, O: Observer>(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn merge_json<S: Storage, O: Observer>(editor: &mut Editor<S, O>, text: &[u8]) -> Result<()> {
-    let mut limits = editor.limits();
-    limits.nesting = layout::MAX_NESTING;
     // A patch is read once: columns would not pay.
-    let options = ReadOptions::new().limits(limits).tables(false);
+    let options = ReadOptions::new().limits(editor.limits()).tables(false);
     merge(editor, &livebuf_json::from_slice_with(text, &options)?)
 }
 
@@ -189,8 +187,7 @@ pub(crate) fn has_null(patch: Value<'_, Valid>) -> bool {
 }
 
 fn without_nulls(patch: Value<'_, Valid>) -> livebuf::Result<DocBuf> {
-    let mut options = EncodeOptions { tables: false, ..EncodeOptions::default() };
-    options.limits.nesting = layout::MAX_NESTING;
+    let options = EncodeOptions { tables: false, ..EncodeOptions::default() };
     let mut encoder = Encoder::with_options(options);
     let mut open: Vec<Fields<'_, Valid>> = Vec::new();
     open.extend(patch.as_object().map(|members| members.iter()));

@@ -2,10 +2,7 @@
 
 use crate::error::{PatchError, PatchErrorKind, Result};
 use livebuf::raw::pointer;
-use livebuf::{
-    Array, AsValue, DocBuf, DuplicateKeys, EncodeOptions, Encoder, Key, Limits, Valid, Value,
-    layout,
-};
+use livebuf::{Array, AsValue, DocBuf, DuplicateKeys, EncodeOptions, Encoder, Key, Valid, Value};
 use livebuf_json::ReadOptions;
 use std::fmt;
 use std::str::FromStr;
@@ -204,7 +201,6 @@ impl Patch {
     /// ```
     pub fn from_value<'v>(value: impl AsValue<'v>) -> Result<Patch> {
         let mut doc = DocBuf::new()?;
-        doc.set_limits(limits());
         doc.set_root(value.as_value())?;
         Patch::over(doc)
     }
@@ -214,7 +210,7 @@ impl Patch {
     /// # Errors
     /// [`PatchErrorKind::Json`], [`PatchErrorKind::Malformed`].
     pub fn from_slice(text: &[u8]) -> Result<Patch> {
-        let options = ReadOptions::new().limits(limits()).duplicate_keys(DuplicateKeys::Error);
+        let options = ReadOptions::new().duplicate_keys(DuplicateKeys::Error);
         Patch::over(livebuf_json::from_slice_with(text, &options)?)
     }
 
@@ -242,7 +238,7 @@ impl Patch {
 
     /// A patch of these operations.
     pub(crate) fn write<'v>(operations: impl Iterator<Item = Operation<'v>>) -> Result<Patch> {
-        let options = EncodeOptions { limits: limits(), ..EncodeOptions::default() };
+        let options = EncodeOptions::default();
         let mut encoder = Encoder::with_options(options);
         encoder.begin_array()?;
         for operation in operations {
@@ -310,13 +306,6 @@ impl Patch {
     pub fn to_json(&self) -> Result<String> {
         Ok(livebuf_json::to_string(&self.doc)?)
     }
-}
-
-/// A patch may hold values as deep as any document.
-fn limits() -> Limits {
-    let mut limits = Limits::default();
-    limits.nesting = layout::MAX_NESTING;
-    limits
 }
 
 impl FromStr for Patch {

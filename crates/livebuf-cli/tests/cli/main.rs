@@ -193,47 +193,38 @@ fn what_is_not_json_is_refused_with_its_place() {
         2,
         &["is a LiveBuf document already", "to-json"],
     );
-    place.file("deep.json", "[".repeat(1500) + &"]".repeat(1500));
-    says(place.run("from-json deep.json -o out.lbuf"), 2, &["nested", "--nesting 2000"]);
-    assert!(!place.path("out.lbuf").exists());
-    place.yes("from-json --nesting 2000 deep.json -o out.lbuf");
-    assert_eq!(place.yes("to-json out.lbuf").len(), 3001);
+    place.file("deep.json", "[".repeat(1000) + &"]".repeat(1000));
+    place.yes("from-json deep.json -o out.lbuf");
+    assert_eq!(place.yes("to-json out.lbuf").len(), 2001);
     place.yes("validate out.lbuf");
-    place.yes(&format!("push out.lbuf {} {{}}", "/0".repeat(1400)));
-    assert_eq!(place.yes("to-json out.lbuf").len(), 3004);
+    place.yes(&format!("push out.lbuf {} null", "/0".repeat(999)));
+    assert_eq!(place.yes("to-json out.lbuf").len(), 2005);
 }
 
-/// At 2,001 levels `from-json --nesting 2000` called valid JSON "not JSON" and advised
-/// --nesting 2000; so did `set`, which has no such option.
+/// JSON that is nested too deeply was called "not JSON".
 #[test]
-fn the_limits_of_nesting_are_told_apart() {
+fn the_limit_of_nesting_is_told() {
     let place = Place::new();
-    let deep = |levels| "[".repeat(levels) + &"]".repeat(levels);
-    place.file("1001.json", deep(1001));
-    place.file("2001.json", deep(2001));
-    place.file("2001.ndjson", format!("1\n{}\n", deep(2001)));
+    let deep = "[".repeat(1001) + &"]".repeat(1001);
+    place.file("deep.json", &deep);
+    place.file("deep.ndjson", format!("1\n{deep}\n"));
     let said = |assert: Assert, words: &[&str]| {
         let text = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
         says(assert, 2, words);
         assert!(!text.contains("not JSON"), "{text}");
-        text
     };
-    let advised = ["nested too deeply", "line 1, column 1001", "is 1000; --nesting 2000 allows"];
-    said(place.run("from-json 1001.json -o out.lbuf"), &advised);
-    for line in [
-        "from-json --nesting 2000 2001.json -o out.lbuf",
-        "from-json --nesting 2000 --lines 2001.ndjson -o out.lbuf",
-        "from-json --nesting 2000 --lines --each 2001.ndjson -o out",
-    ] {
-        let text = said(place.run(line), &["deeper than a document can be (2,000 levels)"]);
-        assert!(!text.contains("--nesting"), "{text}");
+    let told = "deeper than a document can be (1,000 levels)";
+    said(place.run("from-json deep.json -o out.lbuf"), &[told, "line 1, column 1001"]);
+    for line in
+        ["from-json --lines deep.ndjson -o out.lbuf", "from-json --lines --each deep.ndjson -o out"]
+    {
+        said(place.run(line), &[told]);
     }
     place.document("x.lbuf", "[]");
-    let given = place.command(&["push", "x.lbuf", "", &deep(1001)]).assert();
-    assert!(!said(given, &["the value is nested too deeply"]).contains("--nesting"));
-    let piped = place.command(&["push", "x.lbuf", "", "-"]).write_stdin(deep(1001)).assert();
-    assert!(!said(piped, &["standard input: nested too deeply"]).contains("--nesting"));
-    assert_eq!(place.names(), ["1001.json", "2001.json", "2001.ndjson", "x.lbuf"]);
+    said(place.command(&["push", "x.lbuf", "", &deep]).assert(), &["the value is nested deeper"]);
+    let piped = place.command(&["push", "x.lbuf", "", "-"]).write_stdin(deep).assert();
+    said(piped, &["standard input: nested deeper"]);
+    assert_eq!(place.names(), ["deep.json", "deep.ndjson", "x.lbuf"]);
 }
 
 #[test]
@@ -1268,17 +1259,16 @@ fn what_compact_leaves_is_named() {
     assert!(place.yes("compact --help").contains("no garbage but padding"));
 }
 
-/// `compact` refused, by the default limit of 1,000, what `from-json --nesting 2000` made.
 #[test]
 fn compact_takes_the_deepest_document() {
     let place = Place::new();
-    place.file("deep.json", "[".repeat(2000) + &"]".repeat(2000));
-    place.yes("from-json --nesting 2000 deep.json -o deep.lbuf");
+    place.file("deep.json", "[".repeat(1000) + &"]".repeat(1000));
+    place.yes("from-json deep.json -o deep.lbuf");
     place.yes("compact deep.lbuf -o compact.lbuf");
     place.yes("compact deep.lbuf");
     for name in ["deep.lbuf", "compact.lbuf"] {
         place.yes(&format!("validate {name}"));
-        assert_eq!(place.yes(&format!("to-json {name}")).trim().len(), 4000);
+        assert_eq!(place.yes(&format!("to-json {name}")).trim().len(), 2000);
     }
 }
 

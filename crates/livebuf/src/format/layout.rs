@@ -406,7 +406,7 @@ pub struct Limits {
     pub string: u32,
     /// Most elements of an array or entries of an object (format: 2³¹ − 1).
     pub elements: u32,
-    /// Deepest nesting of containers; a scalar at the root has depth 0.
+    /// Deepest nesting of containers (format: 1,000); a scalar at the root has depth 0.
     pub nesting: u16,
     /// Most values of another document that one call copies or encodes anew. It is never more
     /// than a valid document of that size can hold (`docs/limits.md`).
@@ -416,8 +416,8 @@ pub struct Limits {
 /// Most elements of an array, entries of a map.
 pub const MAX_ELEMENTS: u32 = i32::MAX as u32;
 
-/// Deepest nesting that any setting allows: recursion must fit small stacks.
-pub const MAX_NESTING: u16 = 2_000;
+/// Deepest nesting of a document: recursion must fit small stacks, in every language.
+pub const MAX_NESTING: u16 = 1_000;
 
 impl Limits {
     /// These limits, none above the format's own.
@@ -440,7 +440,7 @@ impl Default for Limits {
             document: MAX_DOCUMENT,
             string: MAX_SPAN,
             elements: MAX_ELEMENTS,
-            nesting: 1_000,
+            nesting: MAX_NESTING,
             budget: u64::MAX,
         }
     }

@@ -75,7 +75,7 @@ struct Walk<'b> {
     budget: &'b mut u64,
     /// Members that may be held at once, beside those that are. A valid document has no more than
     /// bytes, since each has a cell or a column of its own. A damaged one can lead to the same
-    /// members from each of 2,000 levels.
+    /// members from each of 1,000 levels.
     room: usize,
 }
 
