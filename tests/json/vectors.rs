@@ -613,7 +613,7 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc.set_pointer("/c/2/o", ()).unwrap();
             doc
         }),
-        // Three with a tree. The files have one as encoders wrote it before. FORMAT 7.2 shows two.
+        // Three with a tree. FORMAT 7.2 shows two.
         ("map_small_leaf", edit(&map_few(), &ordered)),
         ("map_inner_nodes", edit(&many(300), &ordered)),
         ("map_two_leaves", {
@@ -830,6 +830,12 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     };
     let header = word(&map, 8);
     let node = word(&map, header + 20);
+    let tree_of = |name: &str| {
+        let bytes = edited().into_iter().find(|(other, _)| *other == name).unwrap().1.to_vec();
+        let root = word(&bytes, word(&bytes, 8) + 20);
+        (bytes, root)
+    };
+    let (small, leaf) = tree_of("map_small_leaf");
     let free =
         edited().into_iter().find(|(name, _)| *name == "free_list_few_classes").unwrap().1.to_vec();
     let aux = word(&free, 28);
@@ -1069,8 +1075,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             // Above the leaf an inner node that has it as its only child.
             let mut bytes = map.clone();
             let root = bytes.len() as u32;
-            bytes.extend([1, 1, 63, 0, 0, 0, 0, 0]);
-            bytes.extend([0; 4 * 63]);
+            bytes.extend([1, 1, 0, 0]);
             bytes.extend((node as u32).to_le_bytes());
             bytes.extend([0; 4 * 62]);
             bytes[header + 20..header + 24].copy_from_slice(&root.to_le_bytes());
@@ -1078,7 +1083,18 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             bytes[20..24].copy_from_slice(&used.to_le_bytes());
             bytes
         }),
-        ("BadIndex_head", patch(&map, &[(node + 12, map[node + 12] ^ 0x40)])),
+        // Entry 1 comes before entry 0.
+        ("BadIndex_tree_order", patch(&small, &[(leaf + 4, 0), (leaf + 8, 1)])),
+        ("BadIndex_tree_level", {
+            let (bytes, root) = tree_of("map_two_leaves");
+            patch(&bytes, &[(word(&bytes, root + 8), 1)])
+        }),
+        ("BadIndex_tree_hole", patch(&map, &[(node + 4, 7)])),
+        ("BadIndex_tree_entry", patch(&small, &[(leaf + 8, 2)])),
+        ("DuplicateKey_map_tree", patch(&small, &[(leaf + 8, 1)])),
+        ("BadCount_map_tree", patch(&small, &[(leaf + 1, 1)])),
+        ("NotZero_tree_header", patch(&small, &[(leaf + 3, 1)])),
+        ("NotZero_tree_item", patch(&small, &[(leaf + 255, 1)])),
         ("BadFreeList_count", patch(&free, &[(aux + 8, 9)])),
         ("BadCode_state_without_place", patch(&free, &[(7, 2)])),
         ("BadCount_aux_classes", patch(&free, &[(aux + 1, 3)])),

@@ -73,8 +73,7 @@ fn a_map_grown_from_a_hint_to_a_million_keys() {
     assert!(found <= 8 && edited <= 10, "{found}, {edited}");
 }
 
-/// Its home has no room for the map's header, and three of the hundred keys agree with a
-/// separator in its four bytes: comparing the whole keys costs two or three pages.
+/// Its home has no room for the map's header.
 #[test]
 fn a_map_grown_to_a_million_keys_from_nothing() {
     let (found, edited) = grown(0);

@@ -1310,7 +1310,7 @@ livebuf_status livebuf_reserve(livebuf_doc *doc, livebuf_node node, size_t addit
  * Gives an object the index that answers for the order of its keys, and keeps it up from then on:
  * livebuf_range and livebuf_prefix then begin in O(log n). Without it they look at all members of
  * a large object, and sort them in memory that the thread keeps meanwhile. Small objects need
- * none. It takes some 8 to 17 bytes for each member.
+ * none. It takes some 4 to 9 bytes for each member.
  *
  * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE,
  * LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits. Threads: an edit.

@@ -551,21 +551,9 @@ impl<'a> Fields<'a> {
     fn node(&self, row: &mut Row, offset: u64) {
         let level = self.byte(offset);
         let count = u64::from(self.byte(offset + u64::from(NODE_COUNT)));
-        let capacity = u64::from(self.byte(offset + u64::from(NODE_CAPACITY)));
-        let prefix = self.word(offset + u64::from(NODE_PREFIX));
         let what = if level == 0 { "leaf".to_owned() } else { format!("level {level}") };
-        row.add(8, format!("{what}, count {count}, capacity {capacity}; prefix {prefix}"));
-        for item in 0..capacity {
-            let head = self.word(row.at) as u32;
-            row.add(
-                4,
-                match item < count {
-                    true => format!("item {item}: head {}", quoted(&head.to_be_bytes())),
-                    false => "unused".to_owned(),
-                },
-            );
-        }
-        for item in 0..capacity {
+        row.add(4, format!("{what}, count {count}"));
+        for item in 0..u64::from(NODE_ITEMS) {
             let child = self.word(row.at);
             let what = if level == 0 { "entry" } else { "node at" };
             row.add(

@@ -42,7 +42,7 @@ impl<S: Storage, O: Observer> TableEdits<S, O> {
     }
 }
 
-/// The bytes of a value's copy, those in excess, and how many containers nest in it. `before`:
+/// The bytes of a value's copy, and how many containers nest in it. `before`:
 /// bytes that were counted before.
 ///
 /// # Errors
@@ -52,11 +52,10 @@ fn count<S: Storage, O: Observer>(
     editor: &Editor<S, O>,
     value: &Value<'_>,
     before: u64,
-) -> Result<(u64, u64, u16)> {
+) -> Result<(u64, u16)> {
     let mut sizer = editor.sizer(NodeId::NONE);
     let (_, height) = copy(&mut sizer, value, before)?;
-    let (fresh, spare) = sizer.counts();
-    Ok((fresh, spare, height))
+    Ok((sizer.counted(), height))
 }
 
 /// Writes the copy of a value that was counted. Returns its tag and cell.

@@ -59,10 +59,9 @@ pub(super) struct TableEdits<S, O> {
     pub(super) set_in_row:
         fn(&mut Editor<S, O>, NodeId, Table, u32, &str, New<'_>) -> Result<(u8, u64)>,
     pub(super) set_in_map: fn(&mut Editor<S, O>, NodeId, Map, &str, New<'_>) -> Result<(u8, u64)>,
-    /// Bytes of a copy, bytes in excess, and how many containers nest in it. `before`: bytes that
-    /// were counted before.
-    pub(super) count_copy:
-        fn(&Editor<S, O>, value: &Value<'_>, before: u64) -> Result<(u64, u64, u16)>,
+    /// Bytes of a copy, and how many containers nest in it. `before`: bytes that were counted
+    /// before.
+    pub(super) count_copy: fn(&Editor<S, O>, value: &Value<'_>, before: u64) -> Result<(u64, u16)>,
     /// Writes a copy that was counted.
     pub(super) copy: fn(&mut Editor<S, O>, &Value<'_>, &mut Extent) -> Result<(u8, u64)>,
     /// How many containers nest in a value of this document, of which none may have this home.

@@ -188,7 +188,6 @@ pub(super) struct AddEntry<'a, 'v> {
 impl Change for AddEntry<'_, '_> {
     fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         grow_map(sink, self.map, self.plan);
-        sink.set_aside_spare(self.plan.spare());
         let key_cell = span(sink, self.key.as_bytes(), true)?;
         let value = value(sink, self.new, 0)?;
         put_entry(sink, self.map, self.plan, key_cell, value);

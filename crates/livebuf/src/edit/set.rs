@@ -492,7 +492,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// on: [`range`](crate::Object::range), [`prefix`](crate::Object::prefix),
     /// [`first`](crate::Object::first) and [`last`](crate::Object::last) are then found by a search.
     /// Without it they look at all members of a large object, and sort them. Small objects need none.
-    /// It takes some 8 to 17 bytes for each member. It goes when the last member is removed.
+    /// It takes some 4 to 9 bytes for each member. It goes when the last member is removed.
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], and space.

@@ -39,8 +39,6 @@ enum Access<'e, S, O> {
 pub(super) struct Sizes {
     /// To be taken.
     pub(super) fresh: u64,
-    /// To be taken in excess, if there are any.
-    spare: u64,
     /// By which the document's end moves.
     tail: u64,
 }
@@ -48,7 +46,7 @@ pub(super) struct Sizes {
 impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
     #[inline]
     fn new(access: Access<'e, S, O>, end: u64, under: NodeId) -> Self {
-        let sizes = Sizes { fresh: 0, spare: 0, tail: 0 };
+        let sizes = Sizes { fresh: 0, tail: 0 };
         Sink { access, end, under, sizes, height: 0, moves_shapes: false }
     }
 
@@ -105,22 +103,10 @@ impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
         self.moves_shapes = true;
     }
 
-    /// Takes bytes in excess, if there are any, so that index nodes lie in one page.
-    #[inline]
-    pub(super) fn set_aside_spare(&mut self, size: u64) {
-        self.sizes.spare += size;
-    }
-
     /// Bytes counted so far; 0 in the run that writes.
     #[inline]
     pub(super) fn counted(&self) -> u64 {
         if self.writes() { 0 } else { self.sizes.fresh }
-    }
-
-    /// Bytes to be taken, and bytes in excess.
-    #[inline]
-    pub(super) fn counts(&self) -> (u64, u64) {
-        (self.sizes.fresh, self.sizes.spare)
     }
 
     /// Makes the last block of the document longer.
@@ -154,9 +140,8 @@ impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
         match &mut self.access {
             Access::Write(extent, editor) => (edits.copy)(editor, value, extent),
             Access::Count(editor) => {
-                let (fresh, spare, height) = (edits.count_copy)(editor, value, self.sizes.fresh)?;
+                let (fresh, height) = (edits.count_copy)(editor, value, self.sizes.fresh)?;
                 self.set_aside(fresh);
-                self.set_aside_spare(spare);
                 if height > 0 {
                     self.nests(above.saturating_add(height));
                 }
@@ -237,16 +222,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub(super) fn carry_out(&mut self, change: &impl Change, under: NodeId) -> Result<(u8, u64)> {
         let mut sizer = self.sizer(under);
         change.run(&mut sizer)?;
-        let Sizes { fresh, mut spare, tail } = sizer.finish()?;
-        if spare > 0 && (!self.space.trusted || self.space.ensure(fresh + spare, tail).is_err()) {
-            spare = 0;
-        }
-        if spare == 0 {
-            self.space.ensure(fresh, tail)?;
-        }
+        let Sizes { fresh, tail } = sizer.finish()?;
+        self.space.ensure(fresh, tail)?;
         let end = self.space.used() as u64;
         self.space.extend(tail);
-        let mut extent = self.space.take(fresh + spare).with_spare(spare);
+        let mut extent = self.space.take(fresh);
         let done = change.run(&mut Sink::new(Access::Write(&mut extent, self), end, NodeId::NONE));
         self.space.finish(extent);
         match done {

@@ -20,9 +20,6 @@ use crate::store::storage::Storage;
 use crate::store::target::Target;
 use alloc::vec::Vec;
 
-/// Trees over more entries begin at a page of 4,096 bytes.
-const MANY_ENTRIES: usize = 4000;
-
 /// Entries below which values are not in an array.
 const LEAST_ROWS: usize = 8;
 
@@ -289,7 +286,7 @@ impl<S: Storage> Encoder<S> {
         count: u32,
         indexes: Indexes,
     ) -> Result<()> {
-        let root = self.build_tree(entries, &indexes.sorted)?;
+        let root = self.build_tree(&indexes.sorted)?;
         let (hash, buckets) = self.put_buckets(&indexes.buckets)?;
         let (at, live, used, capacity) = (home.into(), count, count, count);
         let map = Map { at, live, used, capacity, entries, root, hash, buckets };
@@ -339,18 +336,13 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Writes a tree, if there are entries for one; returns where its root is.
-    fn build_tree(&mut self, entries: Entries, sorted: &[u32]) -> Result<u32> {
+    fn build_tree(&mut self, sorted: &[u32]) -> Result<u32> {
         if sorted.is_empty() {
             return Ok(0);
         }
-        if sorted.len() > MANY_ENTRIES {
-            // Its nodes do not lie across pages, and the topmost share one.
-            self.out.used = self.out.used.next_multiple_of(4096);
-        }
-        let mut nodes = zeros(map::index_size(sorted.len()) as usize)?;
-        let (root, _) = self.out.grow(nodes.len())?;
-        map::build(self.out.bytes(), entries, sorted, root.into(), &mut nodes)?;
-        self.out.bytes_mut()[root as usize..][..nodes.len()].copy_from_slice(&nodes);
-        Ok(root)
+        let size = map::tree_size(sorted.len());
+        let (at, nodes) = self.out.grow(size)?;
+        map::build(sorted, at, nodes);
+        Ok(at + size as u32 - NODE_SIZE)
     }
 }

@@ -323,21 +323,12 @@ pub const fn entry_key_at(index: u32) -> u64 {
 
 /// Offset of a node's count of items.
 pub const NODE_COUNT: u32 = 1;
-/// Offset of a node's capacity in items.
-pub const NODE_CAPACITY: u32 = 2;
-/// Offset of a node's common prefix length.
-pub const NODE_PREFIX: u32 = 4;
-/// Offset of a node's heads; the children follow them.
-pub const NODE_HEADS: u32 = 8;
-/// Items that every node has room for, but a small root leaf.
+/// Most items of a node.
 pub const NODE_ITEMS: u32 = 63;
+/// Bytes of a node: its header, then the items.
+pub const NODE_SIZE: u32 = 4 + 4 * NODE_ITEMS;
 /// Most levels of an index, leaves included.
 pub const MAX_LEVELS: usize = 12;
-
-/// Size of a node of this capacity.
-pub const fn node_size(capacity: u32) -> u32 {
-    NODE_HEADS + 8 * capacity
-}
 
 // --- FORMAT 8: aux and free space -------------------------------------------
 

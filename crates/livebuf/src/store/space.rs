@@ -81,10 +81,6 @@ impl<O: Observer> Observer for &mut O {
 pub(crate) struct Extent {
     cursor: u64,
     end: u64,
-    /// Bytes that may be skipped so that a block begins at a page.
-    spare: u64,
-    /// What was skipped: (offset, size).
-    gap: (u64, u64),
 }
 
 impl Extent {
@@ -94,23 +90,6 @@ impl Extent {
         self.cursor += size;
         debug_assert!(size.is_multiple_of(8));
         offset as u32
-    }
-
-    /// The same. Bytes that would lie across two pages begin at the next page instead, if
-    /// enough bytes were taken in excess to skip.
-    pub(crate) fn carve_in_page(&mut self, size: u64) -> u32 {
-        let left = PAGE - self.cursor % PAGE;
-        if left < size && left <= self.spare {
-            self.gap = (self.cursor, left);
-            self.spare = 0;
-            self.cursor += left;
-        }
-        self.carve(size)
-    }
-
-    /// Allows to skip `spare` bytes that were taken in excess.
-    pub(crate) fn with_spare(self, spare: u64) -> Extent {
-        Extent { spare, ..self }
     }
 }
 
@@ -170,9 +149,6 @@ impl Aux {
             && (freed >= (blocks / 4).max(8) || (freed > 0 && size >= 64 * blocks as u64))
     }
 }
-
-/// Bytes of a page, the unit in which memory is mapped and files are read.
-const PAGE: u64 = 4096;
 
 /// How many blocks of one class are looked at before the next class. Of 8, 16 and 32 only 32
 /// keeps documents with log-uniform lengths below twice their live bytes.
@@ -885,23 +861,20 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// Gives back what was taken and not cut into blocks.
     #[inline]
     pub(crate) fn finish(&mut self, extent: Extent) {
-        let Extent { cursor, end, gap, .. } = extent;
-        if cursor != end || gap.1 > 0 {
-            self.give_back(cursor..end, gap);
+        let Extent { cursor, end } = extent;
+        if cursor != end {
+            self.give_back(cursor..end);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn give_back(&mut self, rest: Range<u64>, gap: (u64, u64)) {
+    fn give_back(&mut self, rest: Range<u64>) {
         if rest.start > rest.end {
             // More was cut than was taken.
             self.fault(rest.end);
         } else if !rest.is_empty() {
             self.free(rest.start, rest.end - rest.start);
-        }
-        if gap.1 > 0 {
-            self.free(gap.0, gap.1);
         }
     }
 

@@ -1,89 +1,47 @@
-//! Entry numbers in the order of their keys, and a tree that is built of them at once: full nodes,
-//! root first.
+//! Entry numbers in the order of their keys, and a tree that is built of them at once.
 
-use super::find::common_prefix;
-use super::node::{ITEMS, head_of, header};
-use super::{Entries, key_of};
+use super::node::ITEMS;
 use crate::error::Result;
 use crate::format::layout::*;
 use crate::format::memory::vec_for;
 use alloc::vec::Vec;
 
-/// Entries below a full node of each level, and the count of levels, for an index
-/// of `count` entries.
-const fn spans(count: usize) -> ([usize; MAX_LEVELS], usize) {
-    let mut spans = [0; MAX_LEVELS];
-    let (mut levels, mut span) = (0, 1usize);
-    while levels == 0 || span < count {
-        span = span.saturating_mul(ITEMS);
-        spans[levels] = span;
-        levels += 1;
-    }
-    (spans, levels)
-}
-
-/// Items of each node of an index of `count` entries.
-const fn capacity(count: usize) -> usize {
-    match count {
-        0..=7 => 7,
-        8..=15 => 15,
-        16..=31 => 31,
-        _ => ITEMS,
-    }
-}
-
-/// Bytes of an index of `count` entries that is built at once.
-pub(crate) const fn index_size(count: usize) -> u64 {
-    let (spans, levels) = spans(count);
-    let (mut nodes, mut level) = (0, 0);
-    while level < levels && count > 0 {
-        nodes += count.div_ceil(spans[level]);
-        level += 1;
-    }
-    nodes as u64 * node_size(capacity(count) as u32) as u64
-}
-
-/// Makes the index over `sorted` entry numbers, whose entries are written and whose keys
-/// differ. It is to be placed at `root`. Fills `nodes`, which is zero and has [`index_size`]
-/// bytes. The root comes first and the leaves last, so that the top levels lie together.
-pub(crate) fn build(
-    bytes: &[u8],
-    entries: Entries,
-    sorted: &[u32],
-    root: u64,
-    nodes: &mut [u8],
-) -> Result<()> {
-    let (spans, levels) = spans(sorted.len());
-    let capacity = capacity(sorted.len());
-    let size = node_size(capacity as u32) as usize;
-    let mut blocks = nodes.chunks_exact_mut(size);
-    // Offset of the next child. Children lie behind their parents' level, in its order.
-    let mut below = root + size as u64;
-    for level in (0..levels).rev() {
-        for run in sorted.chunks(spans[level]) {
-            let Some(block) = blocks.next() else { return Ok(()) };
-            let (first, last) = (run[0], run[run.len() - 1]);
-            let prefix =
-                common_prefix(key_of(bytes, entries, first)?, key_of(bytes, entries, last)?) as u32;
-            let step = spans[level] / ITEMS;
-            let count = run.len().div_ceil(step);
-            block[..8].copy_from_slice(&header(level as u8, count, capacity, prefix).to_le_bytes());
-            let (words, _) = block.as_chunks_mut::<4>();
-            for (item, keys) in run.chunks(step).enumerate() {
-                let head = head_of(key_of(bytes, entries, keys[0])?, prefix);
-                let (head, child) = match level {
-                    0 => (head, keys[0]),
-                    _ => (if item == 0 { 0 } else { head }, below as u32),
-                };
-                words[2 + item] = head.to_le_bytes();
-                words[2 + capacity + item] = child.to_le_bytes();
-                if level > 0 {
-                    below += size as u64;
-                }
-            }
+/// Bytes of the tree of so many entries, at least one, that is built at once.
+pub(crate) fn tree_size(mut count: usize) -> usize {
+    let mut nodes = 0;
+    loop {
+        count = count.div_ceil(ITEMS);
+        nodes += count;
+        if count <= 1 {
+            return nodes * NODE_SIZE as usize;
         }
     }
-    Ok(())
+}
+
+/// Makes the tree over sorted entry numbers, of full nodes, the leaves first. Fills `nodes`, which
+/// is to be placed at `at`, is zero and has [`tree_size`] bytes. The last node is the root.
+pub(crate) fn build(sorted: &[u32], at: u32, nodes: &mut [u8]) {
+    let mut blocks = nodes.chunks_exact_mut(NODE_SIZE as usize);
+    let (mut level, mut count, mut below, mut start) = (0, sorted.len(), 0, at);
+    loop {
+        for (first, block) in (0..count).step_by(ITEMS).zip(&mut blocks) {
+            let items = ITEMS.min(count - first);
+            let ([header, words @ ..], _) = block.as_chunks_mut::<4>() else { return };
+            *header = [level, items as u8, 0, 0];
+            for (item, word) in (first..first + items).zip(words) {
+                let child = match level {
+                    0 => sorted[item],
+                    _ => below + NODE_SIZE * item as u32,
+                };
+                *word = child.to_le_bytes();
+            }
+        }
+        if count <= ITEMS {
+            return;
+        }
+        count = count.div_ceil(ITEMS);
+        (level, below, start) = (level + 1, start, start + NODE_SIZE * count as u32);
+    }
 }
 
 /// The first eight bytes of a key, zero-padded, as a number. Numbers order as the bytes do.

@@ -1,27 +1,17 @@
 //! Checking a map's indexes as a whole (FORMAT 7): linear, without memory.
 
-use super::find::common_prefix;
 use super::hash;
-use super::node::{Node, damaged, head_of};
+use super::node::{Node, damaged};
 use super::{Map, key_of};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u8, load_u64};
+use crate::format::bytes::{load_u32, load_u64};
 use crate::format::cell::{owned_span, span_length};
 use crate::format::layout::*;
+use core::cmp::Ordering;
 
-/// A node on the way to the current leaf.
-#[derive(Clone, Copy)]
-struct Frame {
-    offset: u32,
-    item: usize,
-    /// First entry of the node's subtree.
-    first: u32,
-}
-
-/// Checks the header and the indexes of a map. The tree: every node well-formed, prefixes
-/// and heads right, keys strictly ascending, and every live entry in one item.
-/// The entries' cells are the caller's to check. `visit` is told of each node
-/// (offset, size) before it is entered and may refuse.
+/// Checks the header and the indexes of a map. The tree: every node well-formed, keys strictly
+/// ascending, and every live entry in one item. The entries' cells are the caller's to check.
+/// `visit` is told of each node (offset, size) before it is entered and may refuse.
 pub(crate) fn check_index(
     bytes: &[u8],
     map: u64,
@@ -31,89 +21,65 @@ pub(crate) fn check_index(
     check_header(bytes, &map)?;
     if map.root == 0 {
         check_entries(bytes, &map)?;
-        return check_hash(bytes, &map, visit);
+    } else {
+        let mut tree = Tree { bytes, map: &map, visit, previous: None, seen: 0 };
+        tree.check(map.root, None)?;
+        if tree.seen != map.live {
+            return Err(Error::new(ErrorKind::BadCount, map.at));
+        }
     }
-    let mut stack = [Frame { offset: 0, item: 0, first: 0 }; MAX_LEVELS];
-    let mut depth = 0usize;
-    let mut previous: Option<u32> = None;
-    let mut seen = 0u32;
-    let mut next = Some((map.root, None));
-    loop {
-        // Goes down to the first leaf of a subtree.
-        while let Some((offset, above)) = next.take() {
-            let node = check_node(bytes, offset, above)?;
-            visit(offset, node_size(node.capacity() as u32))?;
-            let Some(frame) = stack.get_mut(depth) else { return Err(damaged(offset)) };
-            *frame = Frame { offset, item: 0, first: 0 };
-            depth += 1;
+    check_hash(bytes, &map, visit)
+}
+
+/// A tree that is walked in the order of its keys.
+struct Tree<'a, 'v, V> {
+    bytes: &'a [u8],
+    map: &'a Map,
+    visit: &'v mut V,
+    /// The last entry's key.
+    previous: Option<&'a [u8]>,
+    seen: u32,
+}
+
+impl<V: FnMut(u32, u32) -> Result<()>> Tree<'_, '_, V> {
+    /// Checks the node at `offset`, below one of level `above`. Each node has an entry, and entries
+    /// are counted, so nodes that come twice do not make this long. Levels fall, so it is not deep.
+    fn check(&mut self, offset: u32, above: Option<u8>) -> Result<()> {
+        if !offset.is_multiple_of(8) {
+            return Err(Error::new(ErrorKind::Misaligned, u64::from(offset)));
+        }
+        let node = Node::load(self.bytes, offset)?;
+        let [.., 0, 0] = (load_u32(self.bytes, offset.into())?).to_le_bytes() else {
+            return Err(Error::new(ErrorKind::NotZero, u64::from(offset) + 2));
+        };
+        let fits = match above {
+            None => node.level == 0 || node.count > 1,
+            Some(above) => node.level + 1 == above,
+        };
+        if !fits {
+            return Err(damaged(offset));
+        }
+        if (node.count..NODE_ITEMS as usize).any(|item| node.item(item) != 0) {
+            return Err(Error::new(ErrorKind::NotZero, u64::from(offset)));
+        }
+        (self.visit)(offset, NODE_SIZE)?;
+        for item in (0..node.count).map(|item| node.item(item)) {
             if node.level > 0 {
-                next = Some((node.child(0), Some(node.level)));
+                self.check(item, Some(node.level))?;
                 continue;
             }
-            // Its first key settles the separators above it.
-            let first = node.child(0);
-            let key = key_of(bytes, map.entries, first)?;
-            let top = stack.iter().take(depth).rposition(|frame| frame.item > 0);
-            for frame in stack.iter_mut().take(depth).skip(top.map_or(0, |top| top + 1)) {
-                frame.first = first;
+            let key = check_key(self.bytes, self.map, item)?;
+            match self.previous.map(|previous| previous.cmp(key)) {
+                None | Some(Ordering::Less) => {}
+                Some(Ordering::Equal) => {
+                    return Err(Error::new(ErrorKind::DuplicateKey, u64::from(offset)));
+                }
+                Some(Ordering::Greater) => return Err(damaged(offset)),
             }
-            if let (Some(top), Some(previous)) = (top, previous) {
-                let Frame { offset, item, .. } = stack[top];
-                let above = Node::load(bytes, offset)?;
-                let before = key_of(bytes, map.entries, previous)?;
-                let head = above.head(item);
-                if head < head_of(before, above.prefix) || head > head_of(key, above.prefix) {
-                    return Err(damaged(offset));
-                }
-            }
-            for item in 0..node.count {
-                let entry = node.child(item);
-                let key = check_key(bytes, &map, entry)?;
-                if node.head(item) != head_of(key, node.prefix) {
-                    return Err(damaged(offset));
-                }
-                if let Some(previous) = previous {
-                    let before = key_of(bytes, map.entries, previous)?;
-                    if before >= key {
-                        let kind = if before == key {
-                            ErrorKind::DuplicateKey
-                        } else {
-                            ErrorKind::BadIndex
-                        };
-                        return Err(Error::new(kind, u64::from(offset)));
-                    }
-                }
-                previous = Some(entry);
-                seen += 1;
-                if seen > map.live {
-                    return Err(Error::new(ErrorKind::BadCount, map.at));
-                }
-            }
+            self.previous = Some(key);
+            self.seen += 1;
         }
-        // Goes up to a node that has an item left.
-        let Some(last) = previous else { return Err(damaged(map.root)) };
-        loop {
-            let Some(top) = depth.checked_sub(1) else {
-                if seen != map.live {
-                    return Err(Error::new(ErrorKind::BadCount, map.at));
-                }
-                return check_hash(bytes, &map, visit);
-            };
-            let frame = &mut stack[top];
-            let node = Node::load(bytes, frame.offset)?;
-            if node.level > 0 && frame.item + 1 < node.count {
-                frame.item += 1;
-                next = Some((node.child(frame.item), Some(node.level)));
-                break;
-            }
-            // All keys between these two share the prefix, too.
-            let (least, greatest) =
-                (key_of(bytes, map.entries, frame.first)?, key_of(bytes, map.entries, last)?);
-            if common_prefix(least, greatest) < node.prefix as usize {
-                return Err(damaged(frame.offset));
-            }
-            depth = top;
-        }
+        Ok(())
     }
 }
 
@@ -169,33 +135,6 @@ fn check_header(bytes: &[u8], map: &Map) -> Result<()> {
         return Err(Error::new(ErrorKind::BadCount, map.at));
     }
     Ok(())
-}
-
-/// Checks one node. `above` is its parent's level.
-fn check_node<'a>(bytes: &'a [u8], offset: u32, above: Option<u8>) -> Result<Node<'a>> {
-    if !offset.is_multiple_of(8) {
-        return Err(Error::new(ErrorKind::Misaligned, u64::from(offset)));
-    }
-    let node = Node::load(bytes, offset)?;
-    if load_u8(bytes, u64::from(offset) + 3)? != 0 {
-        return Err(Error::new(ErrorKind::NotZero, u64::from(offset) + 3));
-    }
-    match above {
-        None if node.level > 0 && node.count == 1 => return Err(damaged(offset)),
-        Some(above) if node.level + 1 != above || node.capacity() != NODE_ITEMS as usize => {
-            return Err(damaged(offset));
-        }
-        _ => {}
-    }
-    if node.level > 0 && node.head(0) != 0 {
-        return Err(damaged(offset));
-    }
-    for item in node.count..node.capacity() {
-        if node.head(item) != 0 || node.child(item) != 0 {
-            return Err(Error::new(ErrorKind::NotZero, u64::from(offset)));
-        }
-    }
-    Ok(node)
 }
 
 /// The key of an entry that a leaf names.

@@ -3,13 +3,7 @@
 //! Every edit is planned first. `plan_…` reads and checks all that the edit will touch, and
 //! says how many bytes it needs. The edit then only writes, and cannot fail.
 //!
-//! A commit reads keys again to renew heads. They could be read when the edit was planned. In a
-//! damaged document a key may be gone by then: it counts as empty, so that the index is wrong,
-//! but no memory is. The plan alone decides how many blocks are cut.
-
-use super::find::{
-    Hit, Path, Seek, SeekTarget, common_prefix, edge_key, find_item, first_key, is_at, locate, seek,
-};
+use super::find::{Path, Seek, SeekTarget, is_at, seek};
 use super::hash::{self, ByHash, Hashed};
 use super::node::*;
 use super::{Entries, Entry, Map, key_of};
@@ -21,9 +15,6 @@ use crate::store::space::{Extent, Observer, Space};
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 
-const NODE_SIZE: u64 = node_size(NODE_ITEMS) as u64;
-/// Items of the first root leaf.
-const FIRST_ITEMS: usize = 7;
 /// Fewest entries that a map is given room for.
 const FIRST_ENTRIES: u32 = 8;
 /// From this many used entries on, holes are squeezed when they are the majority.
@@ -62,10 +53,9 @@ pub(crate) const fn tree_limit(count: u32) -> u64 {
     if count == 0 {
         return 0;
     }
-    // Split nodes are half full. A small root leaf grows through its sizes first.
+    // Split nodes are half full.
     let nodes = count / 31 + count / (31 * 31) + 4;
-    let small = node_size(7) + node_size(15) + node_size(31);
-    nodes as u64 * NODE_SIZE + small as u64
+    nodes as u64 * NODE_SIZE as u64
 }
 
 /// Makes the tree of a map that has none, of `map.used` entries. `extent` has [`tree_limit`] of them
@@ -81,10 +71,9 @@ pub(crate) fn make_tree<S: Storage, O: Observer>(
         if map.entries.is_live(space.bytes(), number) != Ok(true) {
             continue;
         }
-        let mut plan = IndexPlan::NOTHING;
         let key = key_of(space.bytes(), map.entries, number);
-        let planned = key.and_then(|key| IndexPlan::plan(space.bytes(), &map, key, &mut plan));
-        if planned.is_ok() {
+        let planned = key.and_then(|key| TreePlan::plan(space.bytes(), &map, key));
+        if let Ok(Planned::New(plan)) = planned {
             plan.carry_out(space, &map, number, extent);
             map.root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
         }
@@ -249,9 +238,7 @@ fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
             if more && next.nodes[at] == node {
                 break;
             }
-            let size = Node::load(space.bytes(), node)
-                .map_or(0, |node| u64::from(node_size(node.capacity() as u32)));
-            space.free(u64::from(node), size);
+            space.free(u64::from(node), NODE_SIZE.into());
         }
         if !more {
             return;
@@ -280,7 +267,7 @@ pub(crate) enum Place {
 pub(crate) struct InsertPlan {
     growth: Growth,
     /// The key's place in the tree, where there is one.
-    index: IndexPlan,
+    in_tree: Option<TreePlan>,
     /// Most bytes of a tree that may have to be made, since the hash block has no place for a key.
     tree: u64,
     /// Buckets of a new hash block; 0 for none.
@@ -293,7 +280,7 @@ impl InsertPlan {
     /// To be planned.
     pub(crate) const NOTHING: InsertPlan = InsertPlan {
         growth: Growth { capacity: 0, fresh: 0, tail: 0 },
-        index: IndexPlan::NOTHING,
+        in_tree: None,
         tree: 0,
         buckets: 0,
         hashed: None,
@@ -301,12 +288,8 @@ impl InsertPlan {
 
     /// Bytes to take for it (the key's and value's own not counted).
     pub(crate) fn fresh(&self) -> u64 {
-        self.growth.fresh + u64::from(self.index.fresh) + self.tree + hash_size(self.buckets)
-    }
-
-    /// Bytes to take in excess, if there are any, so that new nodes lie in one page.
-    pub(crate) fn spare(&self) -> u64 {
-        if self.index.halves > 0 { NODE_SIZE - 8 } else { 0 }
+        let nodes = self.in_tree.as_ref().map_or(0, TreePlan::fresh);
+        self.growth.fresh + nodes + self.tree + hash_size(self.buckets)
     }
 
     /// Bytes for [`Space::ensure`]'s `tail`.
@@ -346,10 +329,9 @@ pub(crate) fn plan_insert_after(
         return Ok(found.entry());
     }
     if map.root != 0 {
-        IndexPlan::plan(bytes, map, key, &mut plan.index)?;
-        let index = &plan.index;
-        if index.nodes == NewNodes::Taken {
-            return Node::load(bytes, index.leaf).map(|node| Some(node.child(index.item as usize)));
+        match TreePlan::plan(bytes, map, key)? {
+            Planned::Found(entry) => return Ok(Some(entry)),
+            Planned::New(place) => plan.in_tree = Some(place),
         }
     } else if !found.is_nothing()
         && let found @ Some(_) = map.find(bytes, &Needle::new(key))?
@@ -394,8 +376,8 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     let map = moved.as_ref().unwrap_or(map);
     put_entry(space, map, number, key_cell, tag, value_cell);
     set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));
-    if map.root != 0 {
-        plan.index.carry_out(space, map, number, extent);
+    if let Some(place) = &plan.in_tree {
+        place.carry_out(space, map, number, extent);
     }
     let placed = match plan.hashed {
         _ if plan.buckets > 0 => new_hash(space, map, plan.buckets, extent),
@@ -457,122 +439,53 @@ fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u3
     space.write_u32(map + u64::from(MAP_ROOT), root);
 }
 
-/// A key's place in the index, and the nodes that inserting there adds.
-#[derive(Clone, Copy)]
-struct IndexPlan {
-    leaf: u32,
-    item: u32,
-    /// Count of the leaf's items in use, and its capacity.
-    count: u32,
-    capacity: u32,
-    /// The key's head in the leaf.
-    head: u32,
-    /// Bytes of the new nodes.
-    fresh: u32,
-    nodes: NewNodes,
-    /// For [`NewNodes::More`]: how many of the last nodes on the way are split. If all are, a
-    /// new root is made.
-    halves: u32,
+/// The place of a new entry in the tree.
+struct TreePlan {
+    /// Of no nodes where the entry is the first.
+    path: Path,
+    /// So many of the last nodes on the way are full.
+    splits: u8,
+    /// The key comes behind all others.
+    is_last: bool,
 }
 
-/// What an insertion does to the index besides adding an item to the leaf.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-enum NewNodes {
-    /// No new item either: the key is there.
-    Taken,
-    /// Nothing else.
-    None,
-    /// A first leaf is made.
-    First,
-    /// The root leaf moves to a larger place.
-    Larger,
-    /// Prefixes become shorter, or nodes are split.
-    More,
+/// Whether a key is in the tree, or where it belongs.
+enum Planned {
+    Found(u32),
+    New(TreePlan),
 }
 
-impl IndexPlan {
-    const NOTHING: IndexPlan = IndexPlan {
-        leaf: 0,
-        item: 0,
-        count: 0,
-        capacity: 0,
-        head: 0,
-        fresh: 0,
-        nodes: NewNodes::None,
-        halves: 0,
-    };
-
-    /// Plans an insertion in its place.
-    #[inline]
-    fn plan(bytes: &[u8], map: &Map, key: &[u8], plan: &mut IndexPlan) -> Result<()> {
-        if map.root != 0
-            && let Some(spot) = locate(bytes, map.entries, map.root, key)?
-        {
-            let (count, capacity) = (spot.leaf.count() as u32, NODE_ITEMS);
-            let (item, head) = (spot.item as u32, head_of(key, spot.leaf.prefix()));
-            let nodes = if spot.found.is_some() { NewNodes::Taken } else { NewNodes::None };
-            if count < capacity || nodes == NewNodes::Taken {
-                let (leaf, fresh, halves) = (spot.offset, 0, 0);
-                *plan = IndexPlan { leaf, item, count, capacity, head, fresh, nodes, halves };
-                return Ok(());
-            }
-        }
-        *plan = IndexPlan::plan_more(bytes, map, key)?;
-        Ok(())
-    }
-
-    /// Plans an insertion that also shortens prefixes or adds nodes.
-    #[inline(never)]
-    fn plan_more(bytes: &[u8], map: &Map, key: &[u8]) -> Result<IndexPlan> {
+impl TreePlan {
+    fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Planned> {
+        let mut plan = TreePlan { path: Path::EMPTY, splits: 0, is_last: true };
         if map.root == 0 {
-            return Ok(IndexPlan {
-                leaf: 0,
-                item: 0,
-                count: 0,
-                capacity: FIRST_ITEMS as u32,
-                head: head_of(key, 0),
-                fresh: node_size(FIRST_ITEMS as u32),
-                nodes: NewNodes::First,
-                halves: 0,
-            });
+            return Ok(Planned::New(plan));
         }
-        let seek = seek(bytes, map.entries, map.root, SeekTarget::at(key))?;
-        let depth = seek.path.depth as usize;
-        let (leaf, item) = seek.path.leaf();
-        let node = Node::load(bytes, leaf)?;
-        let (item, count, capacity) = (item as u32, node.count as u32, node.capacity() as u32);
-        if seek.found.is_some() {
-            let (head, fresh, nodes, halves) = (0, 0, NewNodes::Taken, 0);
-            return Ok(IndexPlan { leaf, item, count, capacity, head, fresh, nodes, halves });
+        let Seek { path, found } = seek(bytes, map.entries, map.root, SeekTarget::at(key))?;
+        if let Some(entry) = found {
+            return Ok(Planned::Found(entry));
         }
-        let outside = (seek.outside as usize) < depth;
-        let prefix = if outside { node.prefix.min(seek.shared) } else { node.prefix };
-        let head = head_of(key, prefix);
-        let (nodes, fresh, halves) = if count < capacity {
-            (if outside { NewNodes::More } else { NewNodes::None }, 0, 0)
-        } else if node.capacity() < ITEMS {
-            (NewNodes::Larger, node_size(2 * capacity + 1), 0)
-        } else {
-            let mut halves = 1;
-            while halves < depth
-                && Node::load(bytes, seek.path.nodes[depth - 1 - halves])?.count == ITEMS
-            {
-                halves += 1;
-            }
-            if halves == MAX_LEVELS {
-                // An empty map gets here after 31 to the power of 11 insertions.
-                let limit = u64::from(map.live);
-                return Err(Error::with_detail(ErrorKind::ElementLimit, map.at, limit));
-            }
-            let new_root = usize::from(halves == depth);
-            (NewNodes::More, NODE_SIZE as u32 * (halves + new_root) as u32, halves as u32)
-        };
-        Ok(IndexPlan { leaf, item, count, capacity, head, fresh, nodes, halves })
+        plan.path = path;
+        for (level, (node, item)) in path.steps().rev().enumerate() {
+            let count = Node::load(bytes, node)?.count;
+            plan.splits += u8::from(count == ITEMS && level == usize::from(plan.splits));
+            plan.is_last &= item + usize::from(level > 0) == count;
+        }
+        if plan.splits == MAX_LEVELS as u8 {
+            // An empty map gets here after 31 to the power of 11 insertions.
+            let limit = u64::from(map.live);
+            return Err(Error::with_detail(ErrorKind::ElementLimit, map.at, limit));
+        }
+        Ok(Planned::New(plan))
     }
 
-    /// Puts entry `number` (which is written) into the index.
-    #[inline]
+    /// Bytes of the new nodes.
+    fn fresh(&self) -> u64 {
+        let new_root = self.splits == self.path.depth;
+        (u64::from(self.splits) + u64::from(new_root)) * u64::from(NODE_SIZE)
+    }
+
+    /// Puts entry `number` into the tree.
     fn carry_out<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,
@@ -580,242 +493,35 @@ impl IndexPlan {
         number: u32,
         extent: &mut Extent,
     ) {
-        if self.nodes == NewNodes::None {
-            let counts = (self.count as usize, self.capacity as usize);
-            insert_item(space, self.leaf, counts, self.item as usize, (self.head, number));
-            renew_prefix_at(space, map.entries, self.leaf, counts.0 + 1);
-        } else {
-            self.carry_out_more(space, map, number, extent);
-        }
-    }
-
-    #[inline(never)]
-    fn carry_out_more<S: Storage, O: Observer>(
-        &self,
-        space: &mut Space<S, O>,
-        map: &Map,
-        number: u32,
-        extent: &mut Extent,
-    ) {
-        let &IndexPlan { leaf, head, nodes, .. } = self;
-        let (count, capacity) = (self.count as usize, self.capacity as usize);
-        let mut item = self.item as usize;
-        // Finds the way to the leaf again by the entry's key, so that plans need not carry it.
-        let target = key_of(space.bytes(), map.entries, number).map(SeekTarget::at);
-        let way = match (map.root, target) {
-            (1.., Ok(target)) => seek(space.bytes(), map.entries, map.root, target).ok(),
-            _ => None,
-        };
-        if let Some(seek) = &way {
-            shorten_prefixes(space, seek);
-        }
-        let root = match nodes {
-            NewNodes::First => {
-                let root = extent.carve(u64::from(self.fresh));
-                space.write_u64(u64::from(root), header(0, 0, FIRST_ITEMS, 0));
-                item = 0;
-                root
+        let (mut child, mut level) = (number, 0);
+        for (node, item) in self.path.steps().rev() {
+            let place = item + usize::from(level > 0);
+            if level == self.splits {
+                let count = Node::load(space.bytes(), node).map_or(0, |node| node.count);
+                return insert_item(space, node, count, place, child);
             }
-            NewNodes::Larger => {
-                let root = extent.carve(u64::from(self.fresh));
-                enlarge(space, leaf, root, 2 * capacity + 1);
-                root
+            // Ascending keys leave full nodes behind them.
+            let keep = if self.is_last { ITEMS } else { ITEMS / 2 };
+            let right = extent.carve(NODE_SIZE.into());
+            let (from, size) = (item_at(node, keep), 4 * (ITEMS - keep) as u64);
+            space.copy_within(from, item_at(right, 0), size);
+            space.zero(from, size);
+            set_header(space, node, level, keep);
+            set_header(space, right, level, ITEMS - keep);
+            match place > keep || self.is_last {
+                true => insert_item(space, right, ITEMS - keep, place - keep, child),
+                false => insert_item(space, node, keep, place, child),
             }
-            NewNodes::More if self.halves == 0 => leaf,
-            NewNodes::More => {
-                if let Some(Seek { path, .. }) = &way {
-                    split(space, map, path, self.halves as usize, (head, number), extent);
-                }
-                return;
-            }
-            NewNodes::None | NewNodes::Taken => return,
-        };
-        let capacity = match nodes {
-            NewNodes::Larger => 2 * capacity + 1,
-            _ => capacity,
-        };
-        insert_item(space, root, (count, capacity), item, (head, number));
-        renew_prefix_at(space, map.entries, root, count + 1);
-        if root != leaf {
-            set_root(space, map.at, root);
-            if leaf != 0 {
-                space.free(u64::from(leaf), u64::from(node_size(self.capacity)));
-            }
+            (child, level) = (right, level + 1);
         }
-    }
-}
-
-/// Shortens the prefixes of nodes that the new key will be below, to where it differs from
-/// them. The bytes that come before the old heads are the same for all keys there, so no key
-/// needs to be read.
-fn shorten_prefixes<S: Storage, O: Observer>(space: &mut Space<S, O>, seek: &Seek) {
-    for at in seek.outside as usize..seek.path.depth as usize {
-        let offset = seek.path.nodes[at];
-        let Ok(node) = Node::load(space.bytes(), offset) else { return };
-        let Some(by @ 1..) = node.prefix.checked_sub(seek.shared) else { continue };
-        let (count, first) = (node.count, usize::from(node.level > 0));
-        let mut heads = [0u8; 4 * ITEMS];
-        for (item, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            let old = node.head(item);
-            let new = match by {
-                1..4 => seek.neighbour & !(u32::MAX >> (8 * by)) | old >> (8 * by),
-                _ => seek.neighbour,
-            };
-            *head = new.to_le_bytes();
+        let root = extent.carve(NODE_SIZE.into());
+        let old = (map.root != 0).then_some(map.root);
+        for (item, child) in old.into_iter().chain([child]).enumerate() {
+            insert_item(space, root, item, item, child);
         }
-        let heads = heads.get(4 * first..4 * count).unwrap_or(&[]);
-        space.write(head_at(offset, first), heads);
-        set_prefix(space, offset, seek.shared);
+        space.write_u8(u64::from(root), level);
+        set_root(space, map.at, root);
     }
-}
-
-/// Splits the last `halves` nodes of the path while inserting.
-fn split<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    map: &Map,
-    path: &Path,
-    halves: usize,
-    (mut head, mut child): (u32, u32),
-    extent: &mut Extent,
-) {
-    let depth = path.depth as usize;
-    let (mut position, mut at_end, mut at_start) = (path.leaf().1, true, true);
-    for at in 0..depth {
-        let last = Node::load(space.bytes(), path.nodes[at]).map_or(0, |n| n.count);
-        let item = path.items[at] as usize + usize::from(at + 1 < depth);
-        at_end &= item == last;
-        at_start &= path.items[at] == 0;
-    }
-    for at in (0..depth).rev() {
-        let offset = path.nodes[at];
-        let Ok(node) = Node::load(space.bytes(), offset) else { return };
-        let (count, level, prefix) = (node.count, node.level, node.prefix);
-        if depth - at > halves {
-            insert_item(space, offset, (count, ITEMS), position, (head, child));
-            renew_prefix_at(space, map.entries, offset, count + 1);
-            return;
-        }
-        let left = if at_end {
-            // Ascending keys leave full nodes behind them,
-            ITEMS
-        } else if at_start {
-            // and so do descending ones.
-            1
-        } else {
-            ITEMS.div_ceil(2)
-        };
-        let right = extent.carve_in_page(NODE_SIZE);
-        split_node(space, offset, right, left, position, (head, child));
-        renew_prefix(space, map.entries, offset);
-        renew_prefix(space, map.entries, right);
-        let parent = match at.checked_sub(1) {
-            Some(above) => {
-                position = path.items[above] as usize + 1;
-                Node::load(space.bytes(), path.nodes[above]).map_or(0, |n| n.prefix)
-            }
-            None => prefix,
-        };
-        let bytes = space.bytes();
-        let separator =
-            Node::load(bytes, right).and_then(|node| first_key(bytes, map.entries, node));
-        (head, child) = (head_of(separator.unwrap_or(&[]), parent), right);
-        if at == 0 {
-            let root = extent.carve_in_page(NODE_SIZE);
-            space.write_u64(u64::from(root), header(level + 1, 0, ITEMS, prefix));
-            insert_item(space, root, (0, ITEMS), 0, (0, offset));
-            insert_item(space, root, (1, ITEMS), 1, (head, child));
-            set_root(space, map.at, root);
-        }
-    }
-}
-
-/// Splits a full node while inserting an item; `left` of the 64 items stay.
-fn split_node<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    node: u32,
-    right: u32,
-    left: usize,
-    position: usize,
-    item: (u32, u32),
-) {
-    let Ok(Node { count, level, prefix, .. }) = Node::load(space.bytes(), node) else { return };
-    let keep = if position < left { left - 1 } else { left }.min(count);
-    let moved = count - keep;
-    space.write_u64(u64::from(right), header(level, moved, ITEMS, prefix));
-    for first in [0, ITEMS] {
-        let (place, length) = (head_at(node, first + keep), 4 * moved as u64);
-        space.copy_within(place, head_at(right, first), length);
-        space.zero(place, length);
-    }
-    set_count(space, node, keep);
-    if position < left {
-        insert_item(space, node, (keep, ITEMS), position, item);
-    } else {
-        insert_item(space, right, (moved, ITEMS), position - left, item);
-    }
-    if level > 0 {
-        // A node's least separator stands for "less than any key".
-        space.write_u32(head_at(right, 0), 0);
-    }
-}
-
-/// Copies a root leaf to a larger place.
-fn enlarge<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    leaf: u32,
-    root: u32,
-    capacity: usize,
-) {
-    let Ok(node) = Node::load(space.bytes(), leaf) else { return };
-    let (count, old, prefix) = (node.count, node.capacity(), node.prefix);
-    space.write_u64(u64::from(root), header(0, count, capacity, prefix));
-    let length = 4 * count as u64;
-    space.copy_within(head_at(leaf, 0), head_at(root, 0), length);
-    space.copy_within(head_at(leaf, old), head_at(root, capacity), length);
-}
-
-/// Renews a node's prefix when its count reaches certain values.
-fn renew_prefix_at<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    entries: Entries,
-    node: u32,
-    count: usize,
-) {
-    if matches!(count, 4 | 8 | 16 | 32) {
-        renew_prefix(space, entries, node);
-    }
-}
-
-/// Makes a node's prefix as long as its keys allow, if reading them pays. Heads that differ in
-/// their first two bytes are good enough.
-fn renew_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, entries: Entries, offset: u32) {
-    let bytes = space.bytes();
-    let Ok(node) = Node::load(bytes, offset) else { return };
-    let first = usize::from(node.level > 0);
-    if node.count < 4 || (node.head(first) ^ node.head(node.count - 1)) >> 16 != 0 {
-        return;
-    }
-    let (Ok(least), Ok(greatest)) =
-        (edge_key(bytes, entries, node, false), edge_key(bytes, entries, node, true))
-    else {
-        return;
-    };
-    let prefix = common_prefix(least, greatest) as u32;
-    if prefix <= node.prefix {
-        return;
-    }
-    let mut heads = [0u8; 4 * ITEMS];
-    for (item, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate().take(node.count) {
-        let key = if node.level == 0 {
-            key_of(bytes, entries, node.child(item))
-        } else {
-            node.descend(bytes, item).and_then(|child| first_key(bytes, entries, child))
-        };
-        *head = head_of(key.unwrap_or(&[]), prefix).to_le_bytes();
-    }
-    let heads = heads.get(4 * first..4 * node.count).unwrap_or(&[]);
-    space.write(head_at(offset, first), heads);
-    set_prefix(space, offset, prefix);
 }
 
 // --- remove -----------------------------------------------------------------
@@ -830,12 +536,7 @@ pub(crate) struct RemovePlan {
 
 /// What to take out of the indexes.
 struct OldItem {
-    /// 0 where there is no tree.
-    leaf: u32,
-    item: u32,
-    count: u32,
-    capacity: u32,
-    /// The way there, where it is the leaf's only one.
+    /// Its place in the tree.
     path: Option<Path>,
     /// Its place in the hash block.
     hashed: Option<(u64, usize)>,
@@ -845,51 +546,31 @@ impl OldItem {
     /// Finds a key: the number of its entry, and its item.
     #[inline]
     fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<(u32, OldItem)>> {
-        if map.root == 0 {
-            let needle = Needle::new(key);
-            let found = match map.hash {
-                0 => map.find(bytes, &needle)?.map(|entry| (entry, None)),
-                _ => {
-                    let is_it = |position| is_at(bytes, position, &needle) == Ok(true);
-                    let found = hash::find_with_place(bytes, map, key, is_it);
-                    found.map(|(entry, place)| (entry, Some(place)))
-                }
-            };
-            let Some((entry, hashed)) = found else { return Ok(None) };
-            let (leaf, item, count, capacity, path) = (0, 0, 0, 0, None);
-            return Ok(Some((entry, OldItem { leaf, item, count, capacity, path, hashed })));
+        let needle = Needle::new(key);
+        if map.root != 0 {
+            let Seek { path, found } = seek(bytes, map.entries, map.root, SeekTarget::at(key))?;
+            return Ok(found.map(|entry| {
+                let hashed = hash::locate(bytes, map, entry, key);
+                (entry, OldItem { path: Some(path), hashed })
+            }));
         }
-        let hit = find_item(bytes, map.entries, map.root, &Needle::new(key))?;
-        let Some(Hit { entry, leaf, item }) = hit else { return Ok(None) };
-        let node = Node::load(bytes, leaf)?;
-        let path = if node.count == 1 { Some(path_to(bytes, map, key, entry)?) } else { None };
-        let (item, count, capacity) = (item as u32, node.count as u32, node.capacity() as u32);
-        let hashed = hash::locate(bytes, map, entry, key);
-        Ok(Some((entry, OldItem { leaf, item, count, capacity, path, hashed })))
+        let found = match map.hash {
+            0 => map.find(bytes, &needle)?.map(|entry| (entry, None)),
+            _ => {
+                let is_it = |position| is_at(bytes, position, &needle) == Ok(true);
+                let found = hash::find_with_place(bytes, map, key, is_it);
+                found.map(|(entry, place)| (entry, Some(place)))
+            }
+        };
+        Ok(found.map(|(entry, hashed)| (entry, OldItem { path: None, hashed })))
     }
 
     fn carry_out<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
         hash::remove(space, self.hashed);
-        match &self.path {
-            None if self.leaf == 0 => {}
-            None => {
-                let counts = (self.count as usize, self.capacity as usize);
-                remove_item(space, self.leaf, counts, self.item as usize);
-            }
-            Some(path) => remove_leaf(space, map, path),
+        if let Some(path) = &self.path {
+            remove_item_at(space, map, path);
         }
     }
-}
-
-/// The way to the item of an entry that is there.
-#[cold]
-#[inline(never)]
-fn path_to(bytes: &[u8], map: &Map, key: &[u8], number: u32) -> Result<Path> {
-    let seek = seek(bytes, map.entries, map.root, SeekTarget::at(key))?;
-    if seek.found != Some(number) {
-        return Err(Error::new(ErrorKind::BadIndex, map.at));
-    }
-    Ok(seek.path)
 }
 
 /// Finds a key's entry and its item in the index.
@@ -959,34 +640,29 @@ pub(crate) fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64
     }
 }
 
-/// Frees a leaf with one item, and the nodes above that it leaves empty. A root with one child
-/// is replaced by it.
-#[cold]
-fn remove_leaf<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path: &Path) {
+/// Takes an item out of a leaf, and frees the nodes that are empty then. A root with one child is
+/// replaced by it.
+fn remove_item_at<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path: &Path) {
     let mut top = 0;
-    for at in (0..path.depth as usize).rev() {
-        let (offset, item) = (path.nodes[at], path.items[at] as usize);
+    for (offset, item) in path.steps().rev() {
         let Ok(node) = Node::load(space.bytes(), offset) else { return };
-        let (count, capacity, level) = (node.count, node.capacity(), node.level);
-        if count > 1 {
-            remove_item(space, offset, (count, capacity), item);
-            if level > 0 && item == 0 {
-                space.write_u32(head_at(offset, 0), 0);
-            }
+        if node.count > 1 {
+            let count = node.count;
+            remove_item(space, offset, count, item);
             top = map.root;
             break;
         }
-        space.free(u64::from(offset), u64::from(node_size(capacity as u32)));
+        space.free(u64::from(offset), NODE_SIZE.into());
     }
     // Levels fall, so this ends.
-    while top != 0 {
-        let Ok(node) = Node::load(space.bytes(), top) else { break };
-        if node.level == 0 || node.count > 1 {
-            break;
-        }
-        let Ok(_) = node.descend(space.bytes(), 0) else { break };
-        let below = node.child(0);
-        space.free(u64::from(top), NODE_SIZE);
+    while top != 0
+        && let Ok(node) = Node::load(space.bytes(), top)
+        && node.level > 0
+        && node.count == 1
+        && node.descend(space.bytes(), 0).is_ok()
+    {
+        let below = node.item(0);
+        space.free(u64::from(top), NODE_SIZE.into());
         top = below;
     }
     if top != map.root {
@@ -1069,8 +745,7 @@ fn each_child<S: Storage, O: Observer>(
     for _ in 0..map.live {
         let leaf = path.leaf().0;
         let Ok(node) = Node::load(space.bytes(), leaf) else { return };
-        let (count, capacity) = (node.count, node.capacity());
-        (0..count).for_each(|item| each(space, child_at(leaf, capacity, item)));
+        (0..node.count).for_each(|item| each(space, item_at(leaf, item)));
         if path.step_leaf(space.bytes(), false) != Ok(true) {
             return;
         }
@@ -1132,14 +807,13 @@ pub(crate) fn plan_rename(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> R
         }
         return Ok(RenamePlace::New(RenamePlan { map: *map, number, old, fresh }));
     }
-    let mut index = IndexPlan::NOTHING;
-    IndexPlan::plan(bytes, map, key, &mut index)?;
-    if index.nodes == NewNodes::Taken {
-        return Ok(RenamePlace::Found);
-    }
+    let TreePlan { path, .. } = match TreePlan::plan(bytes, map, key)? {
+        Planned::Found(_) => return Ok(RenamePlace::Found),
+        Planned::New(plan) => plan,
+    };
     // The old key leaves first. That may change the new key's way, but never makes it longer.
     // So this is enough to split every node on it.
-    let fresh = NODE_SIZE * (depth(bytes, map.root)? + 1);
+    let fresh = u64::from(NODE_SIZE) * (u64::from(path.depth) + 1);
     Ok(RenamePlace::New(RenamePlan { map: *map, number, old, fresh }))
 }
 
@@ -1165,15 +839,9 @@ pub(crate) fn rename<S: Storage, O: Observer>(
     let root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
     let map = Map { root, ..*map };
     // An error is possible on damaged bytes only; the entry is then in no item.
-    let mut index = IndexPlan::NOTHING;
-    if IndexPlan::plan(space.bytes(), &map, key, &mut index).is_ok()
-        && u64::from(index.fresh) <= plan.fresh
+    if let Ok(Planned::New(place)) = TreePlan::plan(space.bytes(), &map, key)
+        && place.fresh() <= plan.fresh
     {
-        index.carry_out(space, &map, *number, extent);
+        place.carry_out(space, &map, *number, extent);
     }
-}
-
-/// Count of nodes from the root to a leaf.
-fn depth(bytes: &[u8], root: u32) -> Result<u64> {
-    Ok(u64::from(Node::load(bytes, root)?.level) + 1)
 }

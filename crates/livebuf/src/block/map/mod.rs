@@ -39,7 +39,7 @@ use crate::format::layout::*;
 use core::ops::Range;
 
 #[cfg(feature = "alloc")]
-pub(crate) use bulk::{build, index_size, ordered};
+pub(crate) use bulk::{build, ordered, tree_size};
 pub(crate) use check::check_index;
 pub(crate) use edit::{
     Fill, Growth, InsertPlan, Place, RemovePlan, RenamePlace, RenamePlan, create, create_size,
