@@ -153,6 +153,11 @@ fn encoded() -> Vec<(&'static str, String)> {
     ));
     let floats = "[1.0,-0.0,0.00001,9.99e-6,1000000000000000.0,1e+16,1.5e+300,5e-324,true]";
     all.push(("floats_as_text", floats.to_owned()));
+    // Keys are written in their order.
+    all.push(("keys_long", r#"{"the first key":1,"the second key":[],"a":2}"#.to_owned()));
+    let long = "k".repeat(256);
+    let keys = format!(r#"{{"the first key":1,"the second key":2,"{long}":3,"the last key":4}}"#);
+    all.push(("map_of_long_keys", keys));
     // A key of any length may stand for a bit in each row.
     all.push(("rows_of_long_keys", rows(&|row| format!("{{\"{:k>255}\":{}}}", "", row % 3 == 0))));
     // Of 1,024 searched none repeats; the next 64 are not searched, those behind them are.

@@ -1,7 +1,7 @@
 //! Diffs by example: few operations for few changes, and the exact value. Any values are
 //! compared by the oracle `patches` (fuzz/src/patches.rs).
 
-use livebuf::{DocBuf, Limits, Tensor, Value, json};
+use livebuf::{DocBuf, Tensor, Value, json};
 use livebuf_json::ReadOptions;
 use livebuf_patch::{DiffOptions, PatchErrorKind, changes, diff, merge, merge_diff};
 
@@ -44,9 +44,7 @@ const CASES: &[(&str, &str, &str)] = &[
 
 fn read(text: &str, tables: bool) -> DocBuf {
     let options = ReadOptions::new().tables(tables);
-    let mut doc = livebuf_json::from_slice_with(text.as_bytes(), &options).unwrap();
-    doc.set_limits(limits);
-    doc
+    livebuf_json::from_slice_with(text.as_bytes(), &options).unwrap()
 }
 
 /// Applies the diff to the first: it must equal the second, by kinds of numbers, too.

@@ -27,8 +27,8 @@ pub(super) struct Keys {
     list_index: HashIndex,
     /// The latest mark of an object.
     mark: u32,
-    /// The keys of the shape that is written, from the last to the first.
-    path: Vec<u32>,
+    /// The keys of the list that was looked at last.
+    pub(super) path: Vec<u32>,
 }
 
 pub(super) struct KeyText {
@@ -84,6 +84,17 @@ pub(super) struct KeyList {
 
 /// A key list's first children are found by going through them, more by a table.
 const FEW_CHILDREN: u8 = 8;
+
+/// Adds the numbers of a list's keys, in their order.
+pub(super) fn path(lists: &[KeyList], list: u32, keys: &mut Vec<u32>) {
+    let mut node = lists[list as usize];
+    let begin = keys.len();
+    while node.depth > 0 {
+        keys.push(node.key);
+        node = lists[node.parent as usize];
+    }
+    keys[begin..].reverse();
+}
 
 impl Default for Keys {
     fn default() -> Self {
@@ -348,7 +359,7 @@ impl Keys {
                 continue;
             }
             let older = newest;
-            let shape = self.write_shape(out, leaf, older)?;
+            let shape = self.write_shape(out, index as u32, older)?;
             newest = shape.offset as u32;
             // The shape serves the leaf, and each ancestor whose first needed child leads to it.
             let (mut at, mut users) = (index as u32, 0);
@@ -375,18 +386,20 @@ impl Keys {
         Ok(newest)
     }
 
+    /// Puts the keys of a list into `path`.
+    pub(super) fn find_path(&mut self, list: u32) {
+        self.path.clear();
+        path(&self.lists, list, &mut self.path);
+    }
+
     fn write_shape<S: Storage>(
         &mut self,
         out: &mut Output<S>,
-        leaf: KeyList,
+        list: u32,
         older: u32,
     ) -> Result<Shape> {
-        self.path.clear();
-        let mut node = leaf;
-        while node.depth > 0 {
-            self.path.push(node.key);
-            node = self.lists[node.parent as usize];
-        }
+        self.find_path(list);
+        let leaf = self.lists[list as usize];
         // Text of long keys first, so that the shape is whole.
         for &number in &self.path {
             let key = &mut self.keys[number as usize];
@@ -402,7 +415,7 @@ impl Keys {
         let (offset, _) = out.grow(shape_size(count) as usize)?;
         let shape = Shape { offset: offset.into(), capacity: count, count, flags: 0 };
         shape.write_header(out, older);
-        for (index, &number) in (0..).zip(self.path.iter().rev()) {
+        for (index, &number) in (0..).zip(&self.path) {
             let key = &self.keys[number as usize];
             let cell = match key.written {
                 0 => inline_span(&self.text[key.start as usize..][..key.length as usize]),

@@ -115,18 +115,17 @@ impl<S: Storage> Encoder<S> {
         let Some(frame) = self.frames.last_mut() else { return Err(sequence()) };
         let first = self.map_keys.len();
         frame.state = State::MapKey(first);
-        let mut node = self.keys.lists[frame.node as usize];
-        frame.node = 0;
-        let key_text = core::mem::take(&mut self.keys.text);
-        while node.depth > 0 {
-            let key = &self.keys.keys[node.key as usize];
+        let node = core::mem::take(&mut frame.node);
+        self.keys.find_path(node);
+        let (text, path) =
+            (core::mem::take(&mut self.keys.text), core::mem::take(&mut self.keys.path));
+        for &number in &path {
+            let key = &self.keys.keys[number as usize];
             let (start, length) = (key.start as usize, key.length as usize);
-            let cell = self.span(&key_text[start..start + length])?;
+            let cell = self.span(&text[start..start + length])?;
             self.map_keys.push(cell);
-            node = self.keys.lists[node.parent as usize];
         }
-        self.keys.text = key_text;
-        self.map_keys[first..].reverse();
+        (self.keys.text, self.keys.path) = (text, path);
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 //! more bytes than records and plain arrays (`docs/design.md`, "The cost rule").
 
 use super::hash_index::HashIndex;
-use super::keys::KeyList;
+use super::keys::{KeyList, path};
 use super::room::make_room_for;
 use super::stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
@@ -859,13 +859,8 @@ impl Planner<'_> {
 
     /// The keys' numbers of a key list.
     pub(super) fn path(&self, list: u32) -> Vec<u32> {
-        let mut node = self.lists[list as usize];
-        let mut keys = Vec::with_capacity(node.depth as usize);
-        while node.depth > 0 {
-            keys.push(node.key);
-            node = self.lists[node.parent as usize];
-        }
-        keys.reverse();
+        let mut keys = Vec::with_capacity(self.lists[list as usize].depth as usize);
+        path(self.lists, list, &mut keys);
         keys
     }
 
