@@ -93,6 +93,9 @@ fn nesting() {
         assert!(doc.pointer(&"/a".repeat(999)).unwrap().unwrap().is_object());
         let mut doc = json!({"b": 5});
         let before = doc.to_vec();
+        let mut limits = doc.limits();
+        limits.nesting = 999;
+        doc.set_limits(limits);
         let error = merge(&mut doc, &deep(1_000, "1")).unwrap_err();
         assert_eq!(error.core_error().unwrap().kind(), livebuf::ErrorKind::NestingLimit);
         assert_eq!((doc.as_bytes(), error.pointer()), (&*before, "/a"));
