@@ -236,6 +236,11 @@ fn encoded() -> Vec<(&'static str, String)> {
     all.push(("rows_in_orders", rows_in_orders()));
     all.push(("record_nine_fields", many(9)));
     all.push(("map_few", map_few()));
+    // Long keys before the one that makes it a map, and behind.
+    let (long, name) = ("k".repeat(256), |n| format!("long key {n}"));
+    let text = format!(r#"{{"{}":1,"b":2,"{}":3,"{long}":4,"{}":5}}"#, name(1), name(2), name(3));
+    all.push(("map_long_keys", text));
+    all.push(("keys_long", format!(r#"{{"{}":1,"b":2,"{}":3}}"#, name(1), name(2))));
     all.push(("map_hashed", many(256)));
     // Of the keys of one home, 12 are in each bucket from there on. With 39 of 64 keys the mark says
     // 3 of 8 buckets. Of 194 of 200, two are in none of the 16, so there is a tree.
@@ -306,17 +311,17 @@ fn map_of_rows(count: usize) -> String {
 
 /// A key's home among so many buckets, as FORMAT 7.4 has it.
 fn home(key: &str, buckets: u64) -> u64 {
-    let fold = |x: u64, y: u64| {
-        let product = u128::from(x) * u128::from(y);
-        (product >> 64) as u64 ^ product as u64
+    let mix = |(a, b): (u32, u32), [v, w]: [u32; 2]| {
+        let (x, y) = (a ^ v, b ^ w);
+        ((x ^ y >> 14).wrapping_mul(0x85EB_CA6B), (y ^ x >> 18).wrapping_mul(0xC2B2_AE35))
     };
-    let mut hash = key.len() as u64;
+    let mut lanes = (key.len() as u32, 0x9E37_79B1);
     for bytes in key.as_bytes().chunks(8) {
         let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        hash = fold(hash ^ word, 0x9E37_79B9_7F4A_7C15);
+        lanes = mix(lanes, [word as u32, (word >> 32) as u32]);
     }
-    hash = fold(hash ^ 0xD6E8_FEB8_6659_FD93, 0x9E37_79B9_7F4A_7C15);
-    ((hash >> 32) * buckets) >> 32
+    let (a, b) = mix(lanes, [0, 0]);
+    (u64::from(a ^ b) * buckets) >> 32
 }
 
 /// JSON text whose dates, times and UUIDs are recognized.

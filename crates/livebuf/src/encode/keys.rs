@@ -28,7 +28,7 @@ pub(super) struct Keys {
     /// The latest mark of an object.
     mark: u32,
     /// The keys of the shape that is written, from the last to the first.
-    path: Vec<u32>,
+    pub(super) path: Vec<u32>,
 }
 
 pub(super) struct KeyText {
@@ -388,7 +388,7 @@ impl Keys {
             node = self.lists[node.parent as usize];
         }
         // Text of long keys first, so that the shape is whole.
-        for &number in &self.path {
+        for &number in self.path.iter().rev() {
             let key = &mut self.keys[number as usize];
             let (start, length) = (key.start as usize, key.length as usize);
             if length > MAX_INLINE && key.written == 0 {

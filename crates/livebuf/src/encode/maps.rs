@@ -117,16 +117,19 @@ impl<S: Storage> Encoder<S> {
         frame.state = State::MapKey(first);
         let mut node = self.keys.lists[frame.node as usize];
         frame.node = 0;
-        let key_text = core::mem::take(&mut self.keys.text);
+        self.keys.path.clear();
         while node.depth > 0 {
-            let key = &self.keys.keys[node.key as usize];
+            self.keys.path.push(node.key);
+            node = self.keys.lists[node.parent as usize];
+        }
+        let key_text = core::mem::take(&mut self.keys.text);
+        while let Some(number) = self.keys.path.pop() {
+            let key = &self.keys.keys[number as usize];
             let (start, length) = (key.start as usize, key.length as usize);
             let cell = self.span(&key_text[start..start + length])?;
             self.map_keys.push(cell);
-            node = self.keys.lists[node.parent as usize];
         }
         self.keys.text = key_text;
-        self.map_keys[first..].reverse();
         Ok(())
     }
 
