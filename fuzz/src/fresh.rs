@@ -31,16 +31,15 @@ pub const KEYS: [&str; 16] = [
 pub fn colliding() -> &'static [String] {
     static COLLIDING: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
     const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-    let fold = |a: u64, b: u64| {
-        let product = u128::from(a) * u128::from(b);
-        product as u64 ^ (product >> 64) as u64
-    };
     COLLIDING.get_or_init(|| {
         let numbers = 1..100_000u64;
         let texts = numbers.filter_map(|number| {
             let first = number.wrapping_mul(STEP) & 0x0F0F_0F0F_0F0F_0F0F | 0x3030_3030_3030_3030;
+            let (x, y) = (16 ^ first as u32, 0x9E37_79B1 ^ (first >> 32) as u32);
+            let a = (x ^ y >> 14).wrapping_mul(0x85EB_CA6B);
+            let b = (y ^ x >> 18).wrapping_mul(0xC2B2_AE35);
             // The second word takes back what the first did.
-            let second = fold(16 ^ first, STEP) ^ 0x1234_5678_9ABC_DEF0;
+            let second = (u64::from(a) | u64::from(b) << 32) ^ 0x1234_5678_9ABC_DEF0;
             let is_ascii = second & 0x8080_8080_8080_8080 == 0;
             let bytes = [first.to_le_bytes(), second.to_le_bytes()].concat();
             String::from_utf8(bytes).ok().filter(|_| is_ascii)

@@ -311,17 +311,17 @@ fn map_of_rows(count: usize) -> String {
 
 /// A key's home among so many buckets, as FORMAT 7.4 has it.
 fn home(key: &str, buckets: u64) -> u64 {
-    let fold = |x: u64, y: u64| {
-        let product = u128::from(x) * u128::from(y);
-        (product >> 64) as u64 ^ product as u64
+    let mix = |(a, b): (u32, u32), [v, w]: [u32; 2]| {
+        let (x, y) = (a ^ v, b ^ w);
+        ((x ^ y >> 14).wrapping_mul(0x85EB_CA6B), (y ^ x >> 18).wrapping_mul(0xC2B2_AE35))
     };
-    let mut hash = key.len() as u64;
+    let mut lanes = (key.len() as u32, 0x9E37_79B1);
     for bytes in key.as_bytes().chunks(8) {
         let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        hash = fold(hash ^ word, 0x9E37_79B9_7F4A_7C15);
+        lanes = mix(lanes, [word as u32, (word >> 32) as u32]);
     }
-    hash = fold(hash ^ 0xD6E8_FEB8_6659_FD93, 0x9E37_79B9_7F4A_7C15);
-    ((hash >> 32) * buckets) >> 32
+    let (a, b) = mix(lanes, [0, 0]);
+    (u64::from(a ^ b) * buckets) >> 32
 }
 
 /// JSON text whose dates, times and UUIDs are recognized.

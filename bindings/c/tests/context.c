@@ -864,20 +864,13 @@ static void clones(const char *directory) {
 }
 
 /* Keys of 16 bytes that all have one hash (docs/FORMAT.md 7.4). */
-static uint64_t fold(uint64_t a, uint64_t b) {
-  uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX), first = (a >> 32) * (b & UINT32_MAX);
-  uint64_t second = (a & UINT32_MAX) * (b >> 32), high = (a >> 32) * (b >> 32);
-  uint64_t middle = first + (low >> 32);
-  uint64_t carried = (middle & UINT32_MAX) + second;
-  high += (middle >> 32) + (carried >> 32);
-  return (carried << 32 | (low & UINT32_MAX)) ^ high;
-}
-
 static void colliding(char keys[][17], size_t count) {
   for (uint64_t number = 1, found = 0; found < count; number++) {
     uint64_t step = 0x9E3779B97F4A7C15, mask = 0x0F0F0F0F0F0F0F0F;
     uint64_t first = ((number * step) & mask) | 0x3030303030303030;
-    uint64_t second = fold(16 ^ first, step) ^ 0x123456789ABCDEF0;
+    uint32_t x = 16 ^ (uint32_t)first, y = 0x9E3779B1 ^ (uint32_t)(first >> 32);
+    uint32_t a = (x ^ y >> 14) * 0x85EBCA6B, b = (y ^ x >> 18) * 0xC2B2AE35;
+    uint64_t second = (a | (uint64_t)b << 32) ^ 0x123456789ABCDEF0;
     int ascii = 1;
     for (int at = 0; at < 8; at++) {
       keys[found][at] = (char)(first >> (8 * at));

@@ -556,16 +556,15 @@ def test_the_deepest_documents_on_a_small_stack() -> None:
 def colliding(count: int) -> list[str]:
     """Keys of 16 bytes that all have one hash (docs/FORMAT.md 7.4)."""
 
-    def fold(a: int, b: int) -> int:
-        return (a * b >> 64) ^ (a * b & (1 << 64) - 1)
-
-    step, keys, number = 0x9E3779B97F4A7C15, set[str](), 0
+    keys, number = set[str](), 0
     while len(keys) < count:
         number += 1
-        first = number * step & 0x0F0F0F0F0F0F0F0F | 0x3030303030303030
-        second = fold(16 ^ first, step) ^ 0x123456789ABCDEF0
+        digits = number * 0x9E3779B97F4A7C15 & 0x0F0F0F0F0F0F0F0F | 0x3030303030303030
+        x, y = 16 ^ digits & 0xFFFFFFFF, 0x9E3779B1 ^ digits >> 32
+        a, b = (x ^ y >> 14) * 0x85EBCA6B, (y ^ x >> 18) * 0xC2B2AE35
+        second = (a & 0xFFFFFFFF | (b & 0xFFFFFFFF) << 32) ^ 0x123456789ABCDEF0
         if not second & 0x8080808080808080:
-            keys.add((first.to_bytes(8, "little") + second.to_bytes(8, "little")).decode())
+            keys.add((digits.to_bytes(8, "little") + second.to_bytes(8, "little")).decode())
     return sorted(keys)
 
 

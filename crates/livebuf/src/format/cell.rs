@@ -151,7 +151,7 @@ const fn fold(first: u64, last: u64, length: usize) -> u64 {
 
 /// Up to seven bytes as a little-endian number, by a few overlapping loads.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-fn pack(text: &[u8]) -> u64 {
+pub(crate) fn pack(text: &[u8]) -> u64 {
     match *text {
         [] => 0,
         [a] => a as u64,

@@ -13,6 +13,7 @@
 use super::{Entries, Map, key_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u32, slice};
+use crate::format::cell::pack;
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
@@ -26,32 +27,35 @@ type Bucket = [u8; SIZE];
 const FILL: u32 = 8;
 const MOST_BUCKETS: u32 = 1 << 26;
 
-/// A key's hash (FORMAT 7.4).
+/// A key's hash: two lanes of 32 bits (FORMAT 7.4).
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
-fn hash(key: &[u8]) -> u64 {
-    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-    const LAST: u64 = 0xD6E8_FEB8_6659_FD93;
-    let (words, rest) = key.as_chunks::<8>();
-    let mut hash = key.len() as u64;
-    for word in words {
-        hash = fold(hash ^ u64::from_le_bytes(*word), STEP);
-    }
-    if !rest.is_empty() {
-        let word = match key.last_chunk::<8>() {
-            // The bytes of the rest are the highest of the last eight.
-            Some(last) => u64::from_le_bytes(*last) >> (8 * (8 - rest.len())),
-            None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+fn hash(key: &[u8]) -> (u32, u32) {
+    let (mut lanes, mut rest) = ((key.len() as u32, 0x9E37_79B1), key);
+    // One loop for the rest, too: the compiler does not unroll it then, which most keys are too short
+    // for.
+    while !rest.is_empty() {
+        let word;
+        (word, rest) = match rest.split_first_chunk::<8>() {
+            Some((word, behind)) => (u64::from_le_bytes(*word), behind),
+            None => {
+                let word = match key.last_chunk::<8>() {
+                    // The bytes of the rest are the highest of the last eight.
+                    Some(last) => u64::from_le_bytes(*last) >> (8 * (8 - rest.len())),
+                    None => pack(rest),
+                };
+                (word, &[][..])
+            }
         };
-        hash = fold(hash ^ word, STEP);
+        lanes = mix(lanes, word);
     }
-    fold(hash ^ LAST, STEP)
+    mix(lanes, 0)
 }
 
-/// Both halves of a product of 128 bits, one over the other.
+/// Takes up eight bytes of a key.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
+fn mix((a, b): (u32, u32), word: u64) -> (u32, u32) {
+    let (x, y) = (a ^ word as u32, b ^ (word >> 32) as u32);
+    ((x ^ y >> 14).wrapping_mul(0x85EB_CA6B), (y ^ x >> 18).wrapping_mul(0xC2B2_AE35))
 }
 
 /// Where a key belongs.
@@ -64,9 +68,10 @@ pub(super) struct Hashed {
 impl Hashed {
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
     pub(super) fn of(key: &[u8], buckets: u32) -> Hashed {
-        let hash = hash(key);
-        let home = (((hash >> 32) * u64::from(buckets)) >> 32) as u32;
-        Hashed { home, fingerprint: (hash as u8).max(1) }
+        let lanes = hash(key);
+        let home = (u64::from(lanes.0 ^ lanes.1) * u64::from(buckets)) >> 32;
+        let fingerprint = (mix(lanes, 0).1 >> 24) as u8;
+        Hashed { home: home as u32, fingerprint: fingerprint.max(1) }
     }
 }
 
@@ -651,40 +656,140 @@ fn is_placed(
 
 #[cfg(all(test, feature = "alloc"))]
 mod tests {
+    use super::super::tests::Random;
     use super::*;
     use crate::{Doc, DocBuf, Encoder, New};
+    use alloc::format;
     use alloc::string::String;
     use alloc::vec::Vec;
 
     #[test]
     fn hashes_are_those_of_the_format() {
-        let hashes = ["", "a", "a key", "12345678", "a longer key, of 26 bytes."]
-            .map(|key| hash(key.as_bytes()));
+        let hashes = ["", "a", "a key", "12345678", "a longer key, of 26 bytes."].map(|key| {
+            let (a, b) = hash(key.as_bytes());
+            (a ^ b, Hashed::of(key.as_bytes(), 1).fingerprint)
+        });
         assert_eq!(
             hashes,
             [
-                0xC9D8_74CA_57D9_E055,
-                0xD250_4F80_29BD_7ED8,
-                0x74B5_3E24_1D3C_E16A,
-                0xCD78_6EE8_C876_01FD,
-                0x3413_B831_E593_E902
+                (0x8D01_99FA, 0xAD),
+                (0x60F6_33F4, 0x5D),
+                (0xEEB2_9D08, 0xF7),
+                (0x95B7_53BE, 0x70),
+                (0x8948_8114, 0xE4),
             ]
         );
         // Words of the rest do not depend on how they are loaded.
         let text = b"0123456789abcdefghij";
         for length in 0..text.len() {
-            let (words, rest) = text[..length].as_chunks::<8>();
-            let mut expected = length as u64;
-            let rest = (!rest.is_empty()).then(|| {
+            let mut expected = (length as u32, 0x9E37_79B1);
+            for block in text[..length].chunks(8) {
                 let mut word = [0; 8];
-                word[..rest.len()].copy_from_slice(rest);
-                word
-            });
-            for word in words.iter().copied().chain(rest) {
-                expected = fold(expected ^ u64::from_le_bytes(word), 0x9E37_79B9_7F4A_7C15);
+                word[..block.len()].copy_from_slice(block);
+                expected = mix(expected, u64::from_le_bytes(word));
             }
-            let expected = fold(expected ^ 0xD6E8_FEB8_6659_FD93, 0x9E37_79B9_7F4A_7C15);
-            assert_eq!(hash(&text[..length]), expected);
+            assert_eq!(hash(&text[..length]), mix(expected, 0));
+        }
+    }
+
+    /// What of a hash is used: the number that gives the home, but for bits that no count of buckets
+    /// reaches, and the fingerprint.
+    fn used_bits(key: &[u8]) -> u64 {
+        let (a, b) = hash(key);
+        u64::from((a ^ b) >> 6) << 8 | u64::from(mix((a, b), 0).1 >> 24)
+    }
+
+    #[test]
+    fn each_bit_of_a_key_changes_each_bit_of_its_hash_in_half_of_all_cases() {
+        const TRIALS: u32 = 1024;
+        let mut random = Random(1);
+        for length in 1..=40 {
+            for bit in 0..8 * length {
+                let mut changes = [0u32; 34];
+                for _ in 0..TRIALS {
+                    let mut key: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+                    let before = used_bits(&key);
+                    key[bit / 8] ^= 1 << (bit % 8);
+                    let changed = before ^ used_bits(&key);
+                    for (at, count) in changes.iter_mut().enumerate() {
+                        *count += (changed >> at & 1) as u32;
+                    }
+                }
+                // There are but 256 keys of one byte.
+                let share = changes.map(|count| f64::from(count) / f64::from(TRIALS));
+                let is_even = share.iter().all(|share| (0.3..0.7).contains(share));
+                assert!(is_even, "bit {bit} of {length} bytes: {share:?}");
+            }
+        }
+    }
+
+    /// Sets of keys that are alike, as programs have them: all fit, and spread as random numbers do.
+    #[test]
+    fn keys_that_are_alike_spread_evenly() {
+        type Key = fn(u64) -> String;
+        const COUNT: u32 = 1_000_000;
+        let sets: [(&str, Key); 9] = [
+            ("numbers", |n| format!("{n}")),
+            ("sequence", |n| format!("key {n}")),
+            ("padded", |n| format!("user:{n:011}")),
+            ("two numbers", |n| format!("{}-{}", n / 1000, n % 1000)),
+            ("hexadecimal", |n| format!("{:016x}", n << 20)),
+            ("times", |n| {
+                let (day, hour, minute) = (n / 86400 + 1, n / 3600 % 24, n / 60 % 60);
+                format!("2026-01-{day:02}T{hour:02}:{minute:02}:{:02}", n % 60)
+            }),
+            ("paths", |n| format!("/usr/lib/package-{:03}/source/module_{n:06}.rs", n % 500)),
+            ("UUIDs", |n| {
+                let mut random = Random(n);
+                let (a, b) = (random.next(), random.next());
+                let (c, d) = (a >> 16 & 0xFFFF, a & 0xFFF);
+                format!("{:08x}-{c:04x}-4{d:03x}-{:04x}-{:012x}", a >> 32, b >> 48, b << 16 >> 16)
+            }),
+            ("letters far apart", |n| {
+                let mut key = *b"AAAAAAAAAAAAAAAAAAAA";
+                for (digit, at) in [1, 5, 9, 13].into_iter().enumerate() {
+                    key[at] += (n >> (5 * digit) & 31) as u8;
+                }
+                String::from_utf8(key.to_vec()).unwrap()
+            }),
+        ];
+        for (name, key) in sets {
+            let keys: Vec<String> = (0..u64::from(COUNT)).map(key).collect();
+            spread(name, &keys);
+        }
+        // One byte of a text is another one.
+        let mut keys = Vec::new();
+        for length in 1..200 {
+            for at in 0..length {
+                for byte in [b'a', b'b', b'z', b'0', b'9'] {
+                    let mut key = alloc::vec![b'x'; length];
+                    key[at] = byte;
+                    keys.push(String::from_utf8(key).unwrap());
+                }
+            }
+        }
+        spread("one byte", &keys);
+    }
+
+    fn spread(name: &str, keys: &[String]) {
+        let count = keys.len() as u32;
+        let total = encoded_buckets(count);
+        let mut buckets = alloc::vec![0; total as usize * SIZE];
+        let all = fill(&mut buckets, count, |number| keys[number as usize].as_bytes(), |_, _| ());
+        assert!(all, "{name}: a key is further away than 15 buckets");
+        let (mut homes, mut prints) = (alloc::vec![0u32; total as usize], [0u32; 256]);
+        for key in keys {
+            let Hashed { home, fingerprint } = Hashed::of(key.as_bytes(), total);
+            homes[home as usize] += 1;
+            prints[fingerprint as usize] += 1;
+        }
+        // Chi-squared, in standard deviations. Fingerprint 1 has the keys of 0, too.
+        for (what, found, values) in [("homes", &homes[..], total), ("prints", &prints[2..], 256)] {
+            let expected = f64::from(count) / f64::from(values);
+            let squares = found.iter().map(|&found| (f64::from(found) - expected).powi(2));
+            let freedom = found.len() as f64;
+            let off = (squares.sum::<f64>() / expected - freedom) / (2.0 * freedom).sqrt();
+            assert!(off.abs() < 5.0, "{name}: {what} are {off} deviations from random");
         }
     }
 
@@ -695,7 +800,8 @@ mod tests {
             number += 1;
             let first = number << 4 & 0x0707_0707_0707_0707 | 0x3030_3030_3030_3030;
             let first = first ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15) & 0x0F0F_0F0F_0F0F_0F0F;
-            let second = fold(16 ^ first, 0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678_9ABC_DEF0;
+            let (a, b) = mix((16, 0x9E37_79B1), first);
+            let second = (u64::from(a) | u64::from(b) << 32) ^ 0x1234_5678_9ABC_DEF0;
             if (first | second) & 0x8080_8080_8080_8080 != 0 {
                 continue;
             }
@@ -738,7 +844,7 @@ mod tests {
         encoder.key(&long).unwrap();
         encoder.null().unwrap();
         for number in 0..100_000 {
-            encoder.key(&alloc::format!("{number}")).unwrap();
+            encoder.key(&format!("{number}")).unwrap();
             encoder.null().unwrap();
         }
         encoder.end_object().unwrap();
@@ -762,7 +868,7 @@ mod tests {
         let root = doc.set_root(New::Map { capacity: 0 }).unwrap().unwrap();
         for (number, key) in (0..2000).zip(&keys) {
             doc.set(root, key.as_str(), number).unwrap();
-            doc.set(root, &*alloc::format!("other {number}"), number).unwrap();
+            doc.set(root, &*format!("other {number}"), number).unwrap();
         }
         doc.doc().validate().unwrap();
         for key in keys.iter().take(1500) {
