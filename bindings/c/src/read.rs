@@ -159,18 +159,19 @@ pub struct livebuf_key {
     /// Private.
     pub private_state: u64,
     /// Private.
+    pub private_mix: u64,
+    /// Private.
+    pub private_text: *const c_char,
+    /// Private.
+    pub private_length: usize,
+    /// Private.
     pub private_words: [MaybeUninit<u64>; 7],
 }
 
-/// What lies in a `livebuf_key`.
-#[repr(C)]
-struct KeyWords {
-    state: u64,
-    key: Key<'static>,
-}
-
-const KEY: u64 = 0x4C42_4B45_5900_0001;
-const _: () = assert!(size_of::<KeyWords>() <= 64 && align_of::<KeyWords>() <= 8);
+/// The state of a key that was made; the header's inline look-ups know it. They need what lies
+/// before the words: in those is the core's key.
+const KEY: u64 = 0x4C42_4B45_5900_0002;
+const _: () = assert!(size_of::<Key<'_>>() <= 56 && align_of::<Key<'_>>() <= 8);
 
 /// The key in a caller's variable.
 ///
@@ -184,7 +185,7 @@ pub(crate) unsafe fn key_of<'k>(key: *const livebuf_key) -> Result<&'k Key<'stat
         return Err(NULL);
     }
     // SAFETY: this state says that `livebuf_key_init` put a key there.
-    Ok(unsafe { &(*key.cast::<KeyWords>()).key })
+    Ok(unsafe { &*words.private_words.as_ptr().cast() })
 }
 
 impl livebuf_value {
@@ -733,8 +734,15 @@ pub unsafe extern "C" fn livebuf_key_init_n(
     // SAFETY: the caller's word.
     match unsafe { text_of(text, length) } {
         Ok(text) => {
-            // SAFETY: the words have its size and alignment.
-            unsafe { key.cast::<KeyWords>().write(KeyWords { state: KEY, key: Key::new(text) }) };
+            let made = Key::new(text);
+            // SAFETY: the caller's word; the words have the key's size and alignment.
+            unsafe {
+                (*key).private_mix = made.mix();
+                (*key).private_text = text.as_ptr().cast();
+                (*key).private_length = text.len();
+                (&raw mut (*key).private_words).cast::<Key<'static>>().write(made);
+                (*key).private_state = KEY;
+            }
             OK
         }
         Err(error) => error.status,

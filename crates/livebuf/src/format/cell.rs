@@ -115,17 +115,8 @@ impl<'k> Needle<'k> {
 
     /// The same in constants: const code cannot read slices as words.
     pub(crate) const fn constant(text: &'k [u8]) -> Self {
-        let (cell, mix) = if text.len() <= MAX_INLINE {
-            (inline_span(text), inline_span(text))
-        } else {
-            let (mut first, mut last, mut at) = (0u64, 0u64, 0);
-            while at < 8 {
-                first |= (text[at] as u64) << (8 * at);
-                last |= (text[text.len() - 8 + at] as u64) << (8 * at);
-                at += 1;
-            }
-            (0, fold(first, last, text.len()))
-        };
+        let mix = mix(text);
+        let cell = if text.len() <= MAX_INLINE { mix } else { 0 };
         Needle { text, cell, fingerprint: fingerprint(mix) }
     }
 
@@ -141,6 +132,20 @@ impl<'k> Needle<'k> {
         }
         Ok(equal(slice(bytes, cell & 0xFFFF_FFFF, self.text.len() as u64)?, self.text))
     }
+}
+
+/// The word that a key's fingerprint is made from; of at most seven bytes its cell.
+pub(crate) const fn mix(text: &[u8]) -> u64 {
+    if text.len() <= MAX_INLINE {
+        return inline_span(text);
+    }
+    let (mut first, mut last, mut at) = (0u64, 0u64, 0);
+    while at < 8 {
+        first |= (text[at] as u64) << (8 * at);
+        last |= (text[text.len() - 8 + at] as u64) << (8 * at);
+        at += 1;
+    }
+    fold(first, last, text.len())
 }
 
 /// First and last eight bytes of a longer key, and its length, in one word (FORMAT 4.2).
