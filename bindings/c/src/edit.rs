@@ -9,13 +9,17 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use core::{ptr, slice};
 
 use livebuf::layout::MAX_SPAN;
+#[cfg(not(feature = "small"))]
+use livebuf::layout::{MAX_SHAPE_KEY, TAG_FLOAT, TAG_INT};
+#[cfg(not(feature = "small"))]
+use livebuf::raw::Simple;
 use livebuf::{
     Child, Date, DateTime, Decimal, Editor, Extended, New, NodeId, Time, Timestamp, Uuid, Value,
 };
 
 use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap};
 use crate::read::{key_of, livebuf_decimal, livebuf_key, livebuf_value, text_in};
-use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 use crate::tensor::given_tensor;
 
 /// A place to edit: an object or array. It stays good when the document grows, when values
@@ -1111,7 +1115,10 @@ pub unsafe extern "C" fn livebuf_set_i64_n(
         #[cfg(feature = "small")]
         return set_text(doc, node, key, length, kind::INT, livebuf_payload { i64: value }, 0);
         #[cfg(not(feature = "small"))]
-        store_scalar(doc, SetText(node, key, length), move || Ok(value))
+        match set_shortly(doc, node, key, length, Simple::cell(TAG_INT, value as u64)) {
+            true => OK,
+            false => set_i64(doc, node, key, length, value),
+        }
     }
 }
 
@@ -1136,7 +1143,10 @@ pub unsafe extern "C" fn livebuf_set_f64_n(
         #[cfg(feature = "small")]
         return set_text(doc, node, key, length, kind::FLOAT, livebuf_payload { f64: value }, 0);
         #[cfg(not(feature = "small"))]
-        store_scalar(doc, SetText(node, key, length), move || Ok(value))
+        match set_shortly(doc, node, key, length, Simple::cell(TAG_FLOAT, value.to_bits())) {
+            true => OK,
+            false => set_f64(doc, node, key, length, value),
+        }
     }
 }
 
@@ -1173,8 +1183,107 @@ pub unsafe extern "C" fn livebuf_set_str_n(
             set_text(doc, node, key, length, kind::STRING, payload, bytes)
         }
         #[cfg(not(feature = "small"))]
-        store_scalar(doc, SetText(node, key, length), move || key_text(text, text_length))
+        {
+            let set = match text.is_null() || text_length > MAX_SPAN as usize {
+                true => false,
+                false => {
+                    let text = slice::from_raw_parts(text.cast(), text_length);
+                    set_shortly(doc, node, key, length, Simple::text(text))
+                }
+            };
+            match set {
+                true => OK,
+                false => set_str(doc, node, key, length, text, text_length),
+            }
+        }
     }
+}
+
+/// The general way of [`livebuf_set_i64_n`].
+///
+/// # Safety
+/// As there.
+#[cfg(not(feature = "small"))]
+#[inline(never)]
+unsafe fn set_i64(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: i64,
+) -> livebuf_status {
+    // SAFETY: passed on.
+    unsafe { store_scalar(doc, SetText(node, key, length), move || Ok(value)) }
+}
+
+/// The general way of [`livebuf_set_f64_n`].
+///
+/// # Safety
+/// As there.
+#[cfg(not(feature = "small"))]
+#[inline(never)]
+unsafe fn set_f64(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: f64,
+) -> livebuf_status {
+    // SAFETY: passed on.
+    unsafe { store_scalar(doc, SetText(node, key, length), move || Ok(value)) }
+}
+
+/// The general way of [`livebuf_set_str_n`].
+///
+/// # Safety
+/// As there.
+#[cfg(not(feature = "small"))]
+#[inline(never)]
+unsafe fn set_str(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    text: *const c_char,
+    text_length: usize,
+) -> livebuf_status {
+    let value = move || {
+        // SAFETY: the caller's word.
+        unsafe { key_text(text, text_length) }
+    };
+    // SAFETY: passed on.
+    unsafe { store_scalar(doc, SetText(node, key, length), value) }
+}
+
+/// Sets a member by [`Editor::set_shortly`]: what most edits of messages are, in few instructions.
+/// False where that does not do, or anything is wrong; nothing has changed then.
+///
+/// # Safety
+/// As the exported functions; the key does not lie in the document under edit.
+#[cfg(not(feature = "small"))]
+#[cfg_attr(not(debug_assertions), inline(always))]
+unsafe fn set_shortly(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: Simple<'_>,
+) -> bool {
+    // SAFETY: the caller's word.
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return false };
+    if key.is_null() || length > MAX_SHAPE_KEY {
+        return false;
+    }
+    // SAFETY: the caller's word.
+    let key: &[u8] = unsafe { slice::from_raw_parts(key.cast(), length) };
+    let Ok(editor) = doc.editor_mut() else { return false };
+    // SAFETY: the words are those of a handle, by the documentation of `livebuf_node`, or of none.
+    let node = unsafe { NodeId::from_words([node.private_place, node.private_time]) };
+    let set = editor.set_shortly(node, key, &value);
+    if set {
+        doc.renew();
+    }
+    set
 }
 
 /// Sets the member with a remembered key, adding it where it is missing.

@@ -10,7 +10,7 @@ use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr;
 
 use livebuf::layout::{TAG_DATE_TIME, TAG_TIMESTAMP};
-use livebuf::raw::ValueParts;
+use livebuf::raw::{ValueParts, is_ascii};
 use livebuf::{Extended, Key, Kind, Lookup, Value};
 
 use crate::document::{bytes_of, livebuf_doc};
@@ -463,7 +463,7 @@ pub(crate) unsafe fn text_of<'t>(text: *const c_char, length: usize) -> Result<&
 #[inline]
 pub(crate) fn text_in(bytes: &[u8]) -> Result<&str> {
     // Most keys are short and ASCII, which is seen here faster than by a call.
-    if is_short_ascii(bytes) {
+    if bytes.len() <= 32 && is_ascii(bytes) {
         // SAFETY: ASCII is UTF-8.
         return Ok(unsafe { core::str::from_utf8_unchecked(bytes) });
     }
@@ -471,23 +471,6 @@ pub(crate) fn text_in(bytes: &[u8]) -> Result<&str> {
         Ok(text) => Ok(text),
         Err(error) => Err(bad_text(error.valid_up_to())),
     }
-}
-
-/// Whether text of 4 to 16 bytes is ASCII, by two loads that may overlap; shorter text byte by
-/// byte.
-#[inline]
-fn is_short_ascii(bytes: &[u8]) -> bool {
-    if bytes.len() > 16 {
-        return false;
-    }
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-        let high = u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last);
-        return high & 0x8080_8080_8080_8080 == 0;
-    }
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        return (u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last)) & 0x8080_8080 == 0;
-    }
-    bytes.iter().all(u8::is_ascii)
 }
 
 #[cold]

@@ -168,6 +168,10 @@ pub use view::{Partial, PartialError};
 /// pointers token by token: their grammar.
 pub mod raw {
     #[cfg(feature = "alloc")]
+    #[doc(hidden)]
+    pub use crate::edit::Simple;
+    #[doc(hidden)]
+    pub use crate::format::bytes::is_ascii;
     pub use crate::format::memory::{require_memory, vec_for};
     pub use crate::format::pointer;
     pub use crate::view::{Position, RowSlots, Slots, ValueParts};

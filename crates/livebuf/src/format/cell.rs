@@ -154,25 +154,19 @@ const fn fold(first: u64, last: u64, length: usize) -> u64 {
     first ^ last.rotate_left(29) ^ length as u64
 }
 
-/// Up to seven bytes as a little-endian number, by a few overlapping loads.
+/// Up to seven bytes as a little-endian number, by two loads that may overlap: no jump by length.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 fn pack(text: &[u8]) -> u64 {
-    match *text {
-        [] => 0,
-        [a] => a as u64,
-        [a, b] => a as u64 | (b as u64) << 8,
-        [a, b, c] => a as u64 | (b as u64) << 8 | (c as u64) << 16,
-        [a, b, c, d, ref rest @ ..] => {
-            let low = u32::from_le_bytes([a, b, c, d]) as u64;
-            let end = match *rest {
-                [] => 0,
-                [e] => e as u64,
-                [e, f] => e as u64 | (f as u64) << 8,
-                [e, f, g, ..] => e as u64 | (f as u64) << 8 | (g as u64) << 16,
-            };
-            low | end << 32
-        }
+    let behind = |size: usize| 8 * (text.len() - size) as u32 & 63;
+    if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return first as u64 | (last as u64) << behind(4);
     }
+    if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        let (first, last) = (u16::from_le_bytes(*first), u16::from_le_bytes(*last));
+        return first as u64 | (last as u64) << behind(2);
+    }
+    text.first().map_or(0, |&byte| byte as u64)
 }
 
 /// The one-byte fingerprint of a key (FORMAT 4.2).
