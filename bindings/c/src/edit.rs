@@ -10,7 +10,7 @@ use core::{ptr, slice};
 
 use livebuf::layout::MAX_SPAN;
 #[cfg(not(feature = "small"))]
-use livebuf::layout::{MAX_SHAPE_KEY, TAG_FLOAT, TAG_INT};
+use livebuf::layout::{MAX_SHAPE_KEY, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NULL};
 #[cfg(not(feature = "small"))]
 use livebuf::raw::Simple;
 use livebuf::{
@@ -19,7 +19,9 @@ use livebuf::{
 
 use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap};
 use crate::read::{key_of, livebuf_decimal, livebuf_key, livebuf_value, text_in};
-use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+#[cfg(not(feature = "small"))]
+use crate::status::OK;
+use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 use crate::tensor::given_tensor;
 
 /// A place to edit: an object or array. It stays good when the document grows, when values
@@ -565,7 +567,7 @@ stores! {
     SetText(node: livebuf_node, key: *const c_char, length: usize), editor, new => {
         // SAFETY: see above.
         let key = unsafe { key_text(key, length) }?;
-        within(editor, node, New::object, move |editor, id| editor.set(id, key, new))
+        within(editor, node, New::object, move |editor, id| editor.set_in_general(id, key, new))
     };
     Push(node: livebuf_node), editor, new =>
         within(editor, node, New::array, move |editor, id| editor.push(id, new));
@@ -1022,6 +1024,12 @@ pub unsafe extern "C" fn livebuf_set_root(
         if value.lies_in(doc) {
             return value.put_aside(doc, &mut move |value| livebuf_set_root(doc, value, child));
         }
+        #[cfg(not(feature = "small"))]
+        if value.kind == kind::FIELDS && set_message(doc, &value, child)
+            || value.kind == kind::OBJECT && begin_object(doc, value.length, child)
+        {
+            return OK;
+        }
     }
     // SAFETY: the caller's word.
     unsafe { store(doc, &value, child, SetRoot()) }
@@ -1261,7 +1269,7 @@ unsafe fn set_str(
 /// # Safety
 /// As the exported functions; the key does not lie in the document under edit.
 #[cfg(not(feature = "small"))]
-#[cfg_attr(not(debug_assertions), inline(always))]
+#[inline]
 unsafe fn set_shortly(
     doc: *mut livebuf_doc,
     node: livebuf_node,
@@ -1284,6 +1292,74 @@ unsafe fn set_shortly(
         doc.renew();
     }
     set
+}
+
+/// Makes the root an empty object by [`Editor::begin_root`], as [`set_shortly`] sets members.
+///
+/// # Safety
+/// As the exported functions.
+#[cfg(not(feature = "small"))]
+#[inline]
+unsafe fn begin_object(doc: *mut livebuf_doc, members: u32, child: *mut livebuf_node) -> bool {
+    // SAFETY: the caller's word.
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return false };
+    let (Ok(editor), Ok(members)) = (doc.editor_mut(), u8::try_from(members)) else { return false };
+    let Some(id) = editor.begin_root(members) else { return false };
+    doc.renew();
+    // SAFETY: the caller's word.
+    if let Some(child) = unsafe { child.as_mut() } {
+        *child = livebuf_node::good(id);
+    }
+    true
+}
+
+/// Sets the root to an object of numbers and texts by [`Editor::set_root_message`], as
+/// [`set_shortly`] does members.
+///
+/// # Safety
+/// As the exported functions; the value is of livebuf_fields.
+#[cfg(not(feature = "small"))]
+#[inline(never)]
+unsafe fn set_message(doc: *mut livebuf_doc, new: &livebuf_new, child: *mut livebuf_node) -> bool {
+    // SAFETY: the caller's word; the payload is a pointer in this kind.
+    let (doc, first) = unsafe { (doc.as_mut(), new.payload.pointer.cast::<livebuf_field>()) };
+    let Some(doc) = doc else { return false };
+    let (count, memory) = (new.length as usize, (doc.bytes, doc.capacity));
+    if count > MAX_FIELDS || first.is_null() {
+        return false;
+    }
+    // SAFETY: the caller's word.
+    let fields: &[livebuf_field] = unsafe { slice::from_raw_parts(first, count) };
+    let text = |pointer: *const u8, length: usize| {
+        let given = !pointer.is_null() && length <= MAX_SPAN as usize;
+        // SAFETY: the caller's word.
+        (given && !overlap(memory, (pointer, length)))
+            .then(|| unsafe { slice::from_raw_parts(pointer, length) })
+    };
+    let key = |at: usize| fields.get(at).and_then(|one| text(one.key.cast(), one.key_length));
+    let value = |at: usize| {
+        let livebuf_new { payload, length, kind } = fields.get(at)?.value;
+        // SAFETY: all that a union of numbers and a pointer holds may be read as a number; only
+        // the kind that has a pointer reads it.
+        unsafe {
+            match kind {
+                kind::INT => Some(Simple::cell(TAG_INT, payload.u64)),
+                kind::FLOAT => Some(Simple::cell(TAG_FLOAT, payload.u64)),
+                kind::STRING => text(payload.pointer.cast(), length as usize).map(Simple::text),
+                kind::BOOL => Some(Simple::cell(TAG_FALSE + u8::from(payload.i64 != 0), 0)),
+                kind::NULL => Some(Simple::cell(TAG_NULL, 0)),
+                _ => None,
+            }
+        }
+    };
+    let Ok(editor) = doc.editor_mut() else { return false };
+    let Some(id) = editor.set_root_message(count, false, key, value) else { return false };
+    doc.renew();
+    // SAFETY: the caller's word.
+    if let Some(child) = unsafe { child.as_mut() } {
+        *child = livebuf_node::good(id);
+    }
+    true
 }
 
 /// Sets the member with a remembered key, adding it where it is missing.

@@ -48,6 +48,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     fn put_root(&mut self, new: &New<'_>) -> Result<Option<NodeId>> {
         self.space.editable()?;
+        if let New::Object { capacity } = *new
+            && let Some(root) = self.begin_root(capacity)
+        {
+            return Ok(Some(root));
+        }
+        if let New::Fields(fields) = *new {
+            let key = |at: usize| fields.get(at).map(|(key, _)| key.as_bytes());
+            let value = |at: usize| fields.get(at).and_then(|(_, new)| simple(new));
+            if let Some(root) = self.set_root_message(fields.len(), true, key, value) {
+                return Ok(Some(root));
+            }
+        }
         let (tag, cell) = (HEADER_ROOT_TAG as u64, HEADER_ROOT_CELL as u64);
         let above = self.handles.give(0, 0, 0);
         let (tag, cell) = self.replace(tag, cell, new, above)?;
@@ -188,6 +200,19 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         {
             return Ok(None);
         }
+        self.set_in_general(node, at, new)
+    }
+
+    /// [`set`](Self::set) without [the short way](Self::set_shortly), for bindings that tried that.
+    #[doc(hidden)]
+    #[inline]
+    pub fn set_in_general<'v>(
+        &mut self,
+        node: NodeId,
+        at: impl Child,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeId>> {
+        let new = new.into();
         self.space.editable()?;
         let node = if self.handles.is_fresh(node) { node } else { self.enter_older(node)? };
         match at.child() {

@@ -6,6 +6,7 @@
 
 use super::editor::Editor;
 use super::handles::NodeId;
+use super::new::New;
 use crate::block::column::row_of;
 use crate::block::record::{Block, Record};
 use crate::block::shape::{self, Shape};
@@ -14,7 +15,7 @@ use crate::format::cell::{Needle, owned_span, span_at, span_inline};
 use crate::format::layout::*;
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
-use crate::store::target::Target;
+use crate::store::target::{Plain, Target};
 
 /// A number or the like, or text.
 #[doc(hidden)]
@@ -61,7 +62,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.set_simple(node, key, value).is_some()
     }
 
-    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
+    #[inline]
     fn set_simple(&mut self, node: NodeId, key: &[u8], value: &Simple<'_>) -> Option<()> {
         self.space.editable().ok()?;
         let bytes = self.space.bytes();
@@ -113,17 +114,101 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.space.plain()?.write_u64(cell_at, Needle::new(text).cell);
             return Some(());
         }
-        let (offset, length) = owned_span(old)?;
-        if length as usize != text.len() || !self.space.trusted {
+        match owned_span(old) {
+            Some((offset, length)) if length as usize == text.len() && self.space.trusted => {
+                self.space.plain()?.write(offset.into(), text);
+                Some(())
+            }
+            _ => self.replace_text(tag_at, cell_at, text),
+        }
+    }
+
+    /// Writes text of more bytes than a cell over text of another length.
+    #[inline(never)]
+    fn replace_text(&mut self, tag_at: u64, cell_at: u64, text: &[u8]) -> Option<()> {
+        // Where changes are noted, the edit can end half way: the general way tells.
+        self.space.plain()?;
+        let text = New::Str(crate::format::bytes::text(text, 0).ok()?);
+        self.replace(tag_at, cell_at, &text, NodeId::NONE).ok()?;
+        self.finish().ok()
+    }
+
+    /// Makes the root an empty record with room for `capacity` fields, in the place of a number or the
+    /// like: its handle. `None` where it takes more; nothing has changed then. For bindings, too.
+    #[doc(hidden)]
+    #[inline]
+    pub fn begin_root(&mut self, capacity: u8) -> Option<NodeId> {
+        if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
             return None;
         }
-        self.space.plain()?.write(offset.into(), text);
-        Some(())
+        self.space.editable().ok()?;
+        let (start, size) = (self.space.used(), record_size(capacity.into()) as u64);
+        let end = start as u64 + size;
+        let &Limits { nesting, document, .. } = self.space.limits();
+        let bytes = self.space.bytes();
+        let old = load_u8(bytes, HEADER_ROOT_TAG as u64).ok()?;
+        let is_simple = (TAG_HOLE + 1..=TAG_IMMEDIATE_LAST).contains(&old);
+        let has_aux = load_u32(bytes, HEADER_AUX as u64) != Ok(0);
+        if !is_simple || has_aux || nesting == 0 || end > document {
+            return None;
+        }
+        let mut plain = self.space.plain_to(end)?;
+        plain.zero(start.into(), size);
+        Record::new(start, capacity.into(), 0, 0, 0).write_header(&mut plain);
+        plain.write_u8(HEADER_ROOT_TAG as u64, TAG_OBJECT);
+        plain.write_u64(HEADER_ROOT_CELL as u64, start.into());
+        plain.write_u32(HEADER_USED as u64, end as u32);
+        self.space.use_to(end);
+        Some(self.handles.give(start, 0, 1))
+    }
+
+    /// Makes the root an object of `count` numbers and texts, as messages are, in the place of a number
+    /// or the like: its handle. It is the document's first, so each byte follows from few lengths, and
+    /// nothing runs twice. `key` and `value`: those of a field. `None` where it takes more, or anything
+    /// is wrong; nothing has changed then. `valid`: keys are UTF-8. For bindings, too.
+    #[doc(hidden)]
+    #[inline]
+    pub fn set_root_message<'v>(
+        &mut self,
+        count: usize,
+        valid: bool,
+        key: impl Fn(usize) -> Option<&'v [u8]>,
+        value: impl Fn(usize) -> Option<Simple<'v>>,
+    ) -> Option<NodeId> {
+        if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
+            return None;
+        }
+        self.space.editable().ok()?;
+        let &Limits { string, elements, nesting, document, .. } = self.space.limits();
+        let bytes = self.space.bytes();
+        let old = load_u8(bytes, HEADER_ROOT_TAG as u64).ok()?;
+        let is_simple = (TAG_HOLE + 1..=TAG_IMMEDIATE_LAST).contains(&old);
+        // No shape and no free block.
+        let is_first = load_u64(bytes, HEADER_NEWEST_SHAPE as u64) == Ok(0);
+        let fits = count > 0 && count <= MAX_FIELDS.min(elements as usize) && nesting > 0;
+        if !is_simple || !is_first || !fits {
+            return None;
+        }
+        let start = self.space.used();
+        let mut plain = self.space.plain_all();
+        let room = plain.len().min(document);
+        let mut message = Message { start, count: count as u32, end: 0, room, string };
+        if message.write(&mut plain, valid, key, value).is_none() {
+            message.take_back(&mut plain);
+            return None;
+        }
+        let end = message.end;
+        plain.write_u32(HEADER_NEWEST_SHAPE as u64, message.shape().offset as u32);
+        plain.write_u8(HEADER_ROOT_TAG as u64, TAG_OBJECT);
+        plain.write_u64(HEADER_ROOT_CELL as u64, start.into());
+        plain.write_u32(HEADER_USED as u64, end as u32);
+        self.space.use_to(end);
+        Some(self.handles.give(start, 0, 1))
     }
 
     /// Adds a field to a record that has room, with its key at the end of its shape. A record
     /// without a shape gets the document's first one.
-    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
+    #[inline]
     fn append_simple(
         &mut self,
         record: Record,
@@ -136,32 +221,33 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (used, capacity) = (record.used(), record.capacity());
         let &Limits { string, elements, document, .. } = self.space.limits();
         let longest = key.len().max(text.len());
-        check(bytes, record.offset.into(), record.size()).ok()?;
+        if !self.space.trusted {
+            // Of a valid document these are known to lie there.
+            check(bytes, record.offset.into(), record.size()).ok()?;
+            known.map_or(Ok(()), |shape| check(bytes, shape.offset, shape.size())).ok()?;
+        }
         if used >= capacity.min(elements)
             || key.len() > MAX_SHAPE_KEY
             || longest > string as usize
-            || !(value.valid || is_ascii(key) && is_ascii(text))
+            || !(value.valid || needle.is_ascii() && (text.is_empty() || is_ascii(text)))
         {
             return None;
         }
-        // Behind the used bytes: the shape, and text that does not fit its cell.
+        // Behind the used bytes: a key that does not fit its cell, a shape, such a text.
         let start = self.space.used() as u64;
         let mut end = start;
-        let shape = match known {
-            Some(shape) if used == shape.count && used < shape.capacity => {
-                check(bytes, shape.offset, shape.size()).ok()?;
-                shape
-            }
-            None if load_u32(bytes, HEADER_NEWEST_SHAPE as u64) == Ok(0) => {
-                end += shape_size(capacity) as u64;
-                Shape::first(start, capacity)
-            }
-            _ => return None,
-        };
-        let key_at = end;
         if needle.cell == 0 {
             end += round_up(key.len() as u64);
         }
+        let shape = match known {
+            Some(shape) if used == shape.count && used < shape.capacity => shape,
+            None if load_u32(bytes, HEADER_NEWEST_SHAPE as u64) == Ok(0) => {
+                let shape = Shape::first(end, capacity);
+                end += shape.size();
+                shape
+            }
+            _ => return None,
+        };
         let text_at = end;
         if text.len() > MAX_INLINE {
             end += round_up(text.len() as u64);
@@ -175,8 +261,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let mut key_cell = needle.cell;
         if key_cell == 0 {
-            plain.write_padded(key_at, key);
-            key_cell = span_at(key_at as u32, key.len() as u32, false);
+            plain.write_padded(start, key);
+            key_cell = span_at(start as u32, key.len() as u32, false);
         }
         let mut cell = value.cell;
         if text.len() > MAX_INLINE {
@@ -186,8 +272,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             cell = Needle::new(text).cell;
         }
         if known.is_none() {
-            plain.zero(start, shape_size(capacity) as u64);
-            plain.write_u32(HEADER_NEWEST_SHAPE as u64, start as u32);
+            plain.zero(shape.offset, shape.size());
+            plain.write_u32(HEADER_NEWEST_SHAPE as u64, shape.offset as u32);
         }
         shape::put_key(&mut plain, shape, used, key_cell, needle.fingerprint);
         record.append(&mut plain, shape.offset as u32, (value.tag, cell));
@@ -196,11 +282,130 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 }
 
+/// An object that is written behind a document.
+struct Message {
+    start: u32,
+    count: u32,
+    /// Behind what was written.
+    end: u64,
+    room: u64,
+    /// Most bytes of a text.
+    string: u32,
+}
+
+impl Message {
+    #[inline]
+    fn shape(&self) -> Shape {
+        let offset = self.start as u64 + record_size(self.count) as u64;
+        Shape { count: self.count, ..Shape::first(offset, self.count) }
+    }
+
+    /// Puts text that does not fit its cell behind the rest.
+    #[inline]
+    fn put(&mut self, plain: &mut Plain<'_>, text: &[u8], owned: bool) -> Option<u64> {
+        let at = self.end;
+        let end = at + round_up(text.len() as u64);
+        if end > self.room {
+            return None;
+        }
+        self.end = end;
+        plain.write_padded(at, text);
+        Some(span_at(at as u32, text.len() as u32, owned))
+    }
+
+    /// The record, its shape, the keys' texts and those of values, behind each other.
+    #[inline]
+    fn write<'v>(
+        &mut self,
+        plain: &mut Plain<'_>,
+        valid: bool,
+        key: impl Fn(usize) -> Option<&'v [u8]>,
+        value: impl Fn(usize) -> Option<Simple<'v>>,
+    ) -> Option<()> {
+        let (shape, count, string) = (self.shape(), self.count, self.string as usize);
+        let end = shape.offset + shape.size();
+        if end > self.room {
+            return None;
+        }
+        self.end = end;
+        let mut fingerprints = 0;
+        for index in 0..count {
+            let needle = Needle::new(key(index as usize)?);
+            let length = needle.text.len();
+            let fits = length <= MAX_SHAPE_KEY && length <= string;
+            if !fits || !(valid || needle.is_ascii()) {
+                return None;
+            }
+            // A key that comes twice is told elsewhere.
+            let maybe = has_byte(fingerprints, needle.fingerprint) || index >= 8;
+            if maybe && is_among(plain, shape, index, &needle) {
+                return None;
+            }
+            let cell = match needle.cell {
+                0 => self.put(plain, needle.text, false)?,
+                cell => cell,
+            };
+            fingerprints |= (needle.fingerprint as u64) << (8 * (index & 7));
+            plain
+                .write_u64(shape.offset + (SHAPE_FINGERPRINTS + (index & !7)) as u64, fingerprints);
+            plain.write_u64(shape.key_position(index), cell);
+            if index & 7 == 7 {
+                fingerprints = 0;
+            }
+        }
+        shape.write_header(plain, 0);
+        let record = Record::new(self.start, count, count, count, shape.offset as u32);
+        record.write_header(plain);
+        let mut tags = 0;
+        for index in 0..count {
+            let Simple { tag, mut cell, text, valid } = value(index as usize)?;
+            if tag == TAG_STRING {
+                if text.len() > string || !(valid || is_ascii(text)) {
+                    return None;
+                }
+                cell = match text.len() {
+                    ..=MAX_INLINE => Needle::new(text).cell,
+                    _ => self.put(plain, text, true)?,
+                };
+            }
+            tags |= (tag as u64) << (8 * (index & 7));
+            plain.write_u64(record.cell_position(index), cell);
+            if index & 7 == 7 || index + 1 == count {
+                plain.write_u64(record.tag_position(index & !7), tags);
+                tags = 0;
+            }
+        }
+        Some(())
+    }
+
+    /// Nothing is left of it.
+    #[cold]
+    #[inline(never)]
+    fn take_back(&self, plain: &mut Plain<'_>) {
+        plain.zero(self.start.into(), self.end.saturating_sub(self.start.into()));
+    }
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// Whether one of eight bytes is this one.
+#[inline]
+fn has_byte(word: u64, byte: u8) -> bool {
+    let word = word ^ byte as u64 * ONES;
+    word.wrapping_sub(ONES) & !word & (ONES << 7) != 0
+}
+
+/// Whether a key is among the first `count` of a shape that is being written.
+#[inline(never)]
+fn is_among(plain: &Plain<'_>, shape: Shape, count: u32, needle: &Needle<'_>) -> bool {
+    let found = Shape { count, ..shape }.find(plain.bytes(), count, needle);
+    found.map_or(true, |found| found.is_some())
+}
+
 /// Index of a key in a record's shape; inner `None` where it is not there. Only the first of its
 /// fingerprints is looked at here.
-#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
+#[inline]
 fn find(bytes: &[u8], record: Record, shape: Shape, needle: &Needle<'_>) -> Option<Option<u32>> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
     let used = record.used().min(shape.count);
     let wanted = needle.fingerprint as u64 * ONES;
     let word = load_u64(bytes, shape.offset + SHAPE_FINGERPRINTS as u64).ok()? ^ wanted;

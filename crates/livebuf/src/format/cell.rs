@@ -11,7 +11,7 @@
 //! ```
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{equal, load_u64, slice};
+use crate::format::bytes::{equal, is_ascii, load_u64, slice};
 use crate::format::layout::*;
 
 /// The inline cell of a text of at most seven bytes.
@@ -118,6 +118,15 @@ impl<'k> Needle<'k> {
         let mix = mix(text);
         let cell = if text.len() <= MAX_INLINE { mix } else { 0 };
         Needle { text, cell, fingerprint: fingerprint(mix) }
+    }
+
+    /// Whether the key is ASCII.
+    #[inline]
+    pub(crate) fn is_ascii(&self) -> bool {
+        match self.cell {
+            0 => is_ascii(self.text),
+            cell => cell & 0x0080_8080_8080_8080 == 0,
+        }
     }
 
     /// Whether the key cell at `position` holds this key.

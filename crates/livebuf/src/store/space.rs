@@ -580,6 +580,12 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.storage.unwatched().get_mut(..end as usize).map(Plain)
     }
 
+    /// All bytes, used or not, where nobody is told of changes; else none.
+    #[inline]
+    pub(crate) fn plain_all(&mut self) -> Plain<'_> {
+        Plain(self.storage.unwatched())
+    }
+
     /// Counts the bytes up to `end` as used, as the header does already.
     #[inline]
     pub(crate) fn use_to(&mut self, end: u64) {

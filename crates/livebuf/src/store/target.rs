@@ -37,6 +37,12 @@ impl Plain<'_> {
 }
 
 impl Plain<'_> {
+    /// Count of bytes.
+    #[inline]
+    pub(crate) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     /// Writes text of more than a cell at a multiple of eight, and zeros up to the next one.
     #[inline]
     pub(crate) fn write_padded(&mut self, offset: u64, text: &[u8]) {
