@@ -54,17 +54,19 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// or anything is wrong, such as text that may be no UTF-8; nothing has changed then. For
     /// bindings, too.
     #[doc(hidden)]
-    #[inline(never)]
+    #[inline]
     pub fn set_shortly(&mut self, node: NodeId, key: &[u8], value: &Simple<'_>) -> bool {
         if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
             return false;
         }
-        self.set_simple(node, key, value).is_some()
+        // Here, where it is inlined, so that maps do not wait for a call.
+        let Some(record) = self.record_of(node) else { return false };
+        self.set_simple(record, key, value).is_some()
     }
 
+    /// The record of a fresh handle.
     #[inline]
-    fn set_simple(&mut self, node: NodeId, key: &[u8], value: &Simple<'_>) -> Option<()> {
-        self.space.editable().ok()?;
+    fn record_of(&self, node: NodeId) -> Option<Record> {
         let bytes = self.space.bytes();
         let home = if node == NodeId::NONE {
             let cell = load_u64(bytes, HEADER_ROOT_CELL as u64).ok()?;
@@ -74,7 +76,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.handles.is_fresh(node).then(|| node.home())?
         };
         let header = load_u64(bytes, home.into()).ok()?;
-        let record = Block { offset: home, header }.record().ok()?;
+        Block { offset: home, header }.record().ok()
+    }
+
+    #[inline(never)]
+    fn set_simple(&mut self, record: Record, key: &[u8], value: &Simple<'_>) -> Option<()> {
+        self.space.editable().ok()?;
+        let bytes = self.space.bytes();
         let needle = Needle::new(key);
         let mut known = None;
         if record.used() > 0 {
@@ -391,7 +399,7 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 /// Whether one of eight bytes is this one.
 #[inline]
 fn has_byte(word: u64, byte: u8) -> bool {
-    let word = word ^ byte as u64 * ONES;
+    let word = word ^ (byte as u64 * ONES);
     word.wrapping_sub(ONES) & !word & (ONES << 7) != 0
 }
 

@@ -166,7 +166,7 @@ const fn fold(first: u64, last: u64, length: usize) -> u64 {
 /// Up to seven bytes as a little-endian number, by two loads that may overlap: no jump by length.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 fn pack(text: &[u8]) -> u64 {
-    let behind = |size: usize| 8 * (text.len() - size) as u32 & 63;
+    let behind = |size: usize| (8 * (text.len() - size) as u32) & 63;
     if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
         return first as u64 | (last as u64) << behind(4);

@@ -46,7 +46,7 @@ impl Plain<'_> {
     /// Writes text of more than a cell at a multiple of eight, and zeros up to the next one.
     #[inline]
     pub(crate) fn write_padded(&mut self, offset: u64, text: &[u8]) {
-        self.write_u64(offset + (text.len() as u64 - 1 & !7), 0);
+        self.write_u64(offset + ((text.len() as u64 - 1) & !7), 0);
         self.write(offset, text);
     }
 
