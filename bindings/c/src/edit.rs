@@ -1269,7 +1269,7 @@ unsafe fn set_str(
 /// # Safety
 /// As the exported functions; the key does not lie in the document under edit.
 #[cfg(not(feature = "small"))]
-#[inline]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn set_shortly(
     doc: *mut livebuf_doc,
     node: livebuf_node,
