@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use livebuf::{
-    ColumnType, DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, Uuid, VecStorage, json,
+    ColumnType, DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, Undoable, Uuid, VecStorage,
+    json,
 };
 
 fn text<S: Storage>(doc: &Editor<S>) -> String {
@@ -876,4 +877,93 @@ fn plain_rust_values_are_stored() {
     assert_eq!(format!("{cursor:?}"), "Ok(Array(2))");
     let cursor = doc.pointer_mut("").unwrap().unwrap().into_child("copy").unwrap().unwrap();
     assert!(cursor.into_child("none").unwrap().is_none());
+}
+
+/// Numbers and texts go a short way in storages of messages. It leaves the bytes that the general
+/// way leaves, and refuses what that refuses.
+#[test]
+fn the_short_way_to_set_a_member_leaves_the_same_bytes() {
+    let mut random = fastrand::Rng::with_seed(50);
+    let keys = [
+        "",
+        "a",
+        "ab",
+        "lap",
+        "four",
+        "event",
+        "sechs6",
+        "sieben7",
+        "time_sec",
+        "a long key of 18",
+        "größe",
+        "straße der Zeit",
+        "x0",
+        "x1",
+        "x2",
+        "x3",
+        "x4",
+        "x5",
+        "x6",
+        "x7",
+        "x8",
+        "x9",
+    ];
+    let long = "k".repeat(256);
+    let text = "Übung und ein Text, der länger als ein Feld ist: er wird oft ersetzt.";
+    for round in 0..2000 {
+        // Of one size, and dirty.
+        let size = random.usize(64..700);
+        let (mut one, mut other) = (vec![0xA5; size], vec![0xA5; size]);
+        let mut short = Editor::create(&mut one[..]).unwrap();
+        let mut general = Editor::create(Undoable(&mut other[..])).unwrap();
+        let mut limits = short.limits();
+        if round % 4 == 0 {
+            limits.string = random.u32(0..20);
+            limits.elements = random.u32(0..6);
+            limits.document = random.u64(32..500);
+        }
+        short.set_limits(limits);
+        general.set_limits(limits);
+        let fields: Vec<_> = (0..random.usize(0..12))
+            .map(|_| {
+                let length = random.usize(0..text.chars().count());
+                let value = match random.u32(0..4) {
+                    0 => New::Float(0.5),
+                    1 => New::Str(&text[..text.char_indices().nth(length).unwrap().0]),
+                    2 => New::Bool(true),
+                    _ => New::Int(-7),
+                };
+                (*random.choice(&keys).unwrap(), value)
+            })
+            .collect();
+        let new = match random.bool() {
+            true => New::object(random.usize(0..12)),
+            false => New::Fields(&fields),
+        };
+        let made = (short.set_root(new), general.set_root(new));
+        assert_eq!(made.0.as_ref().err(), made.1.as_ref().err());
+        assert_eq!(short.as_bytes(), general.as_bytes());
+        for _ in 0..random.usize(0..30) {
+            let (Some(first), Some(second)) = (short.root_id(), general.root_id()) else { break };
+            let key = if random.u32(0..50) == 0 { &long } else { *random.choice(&keys).unwrap() };
+            let length = random.usize(0..text.chars().count());
+            let end = text.char_indices().nth(length).unwrap().0;
+            let value = match random.u32(0..8) {
+                0 => New::Null,
+                1 => New::Float(f64::from(random.u32(..))),
+                2 => New::Uint(random.u64(..)),
+                3 => New::object(1),
+                4..6 => New::Int(random.i64(..)),
+                _ => New::Str(&text[..end]),
+            };
+            if random.u32(0..10) == 0 {
+                assert_eq!(short.remove(first, key), general.remove(second, key));
+            } else {
+                let set = (short.set(first, key, value), general.set(second, key, value));
+                assert_eq!(set.0.as_ref().err(), set.1.as_ref().err(), "{key} {value:?}");
+            }
+            assert_eq!(short.as_bytes(), general.as_bytes(), "{key} {value:?}");
+        }
+        short.doc().validate().unwrap();
+    }
 }

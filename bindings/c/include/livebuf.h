@@ -951,6 +951,12 @@ typedef struct {
   /** Private. */
   uint64_t private_state;
   /** Private. */
+  uint64_t private_mix;
+  /** Private. */
+  const char *private_text;
+  /** Private. */
+  size_t private_length;
+  /** Private. */
   uint64_t private_words[7];
 } livebuf_key;
 
@@ -3036,9 +3042,10 @@ static inline livebuf_new livebuf_new_(uint32_t kind, const void *pointer, size_
 
 /* With gcc and clang, on little-endian machines and where the compiler optimises for speed,
    the common look-ups are done here instead of by a call: members of records and of tables'
-   rows by a literal key, elements of arrays, text. Each offset is compared with the document's
-   length before it is read. Whatever is rare or looks damaged is left to the library, so the
-   answers are the same. LIVEBUF_NO_INLINE before the #include leaves all to the library.
+   rows by a literal or remembered key, elements of arrays, text. Each offset is compared with
+   the document's length before it is read. Whatever is rare or looks damaged is left to the
+   library, so the answers are the same. LIVEBUF_NO_INLINE before the #include leaves all to the
+   library.
    Comments cite the sections of docs/FORMAT.md. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && \
     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && !defined(LIVEBUF_NO_INLINE)
@@ -3063,6 +3070,9 @@ typedef struct {
 
 #define LIVEBUF_ASK_ 0x100u        /* the library knows */
 #define LIVEBUF_ASK_COLUMN_ 0x101u /* it knows what the column at `cell` has in slot `position` */
+
+/* The state of a remembered key that was made. */
+#define LIVEBUF_KEY_ 0x4C424B4559000002u
 
 static inline livebuf_cell_ livebuf_cell_of_(uint32_t tag, uint64_t cell, uint64_t position) {
   livebuf_cell_ made;
@@ -3433,6 +3443,28 @@ LIVEBUF_ALWAYS_ livebuf_value livebuf_get_n_(livebuf_value object, const char *k
   return livebuf_get_in_n(&object, key, length);
 }
 #define livebuf_get_n(object, key, length) livebuf_get_n_(object, key, length)
+
+LIVEBUF_ALWAYS_ livebuf_value livebuf_get_key_(livebuf_value object, const livebuf_key *key) {
+  if (key && key->private_state == LIVEBUF_KEY_ && livebuf_is_(object, LIVEBUF_TAG_OBJECT)) {
+    livebuf_cell_ found =
+        key->private_length <= 7
+            ? livebuf_member_short_(object.doc, object.cell, key->private_mix)
+            : livebuf_member_long_(object.doc, object.cell, key->private_text,
+                                   key->private_length, key->private_mix);
+    if (found.tag < LIVEBUF_ASK_) return livebuf_of_(object, found);
+    if (found.tag == LIVEBUF_ASK_COLUMN_) return livebuf_get_in_column_(object, found);
+  }
+  return livebuf_get_key(object, key);
+}
+#define livebuf_get_key(object, key) livebuf_get_key_(object, key)
+
+LIVEBUF_ALWAYS_ int64_t livebuf_get_key_i64_or_(livebuf_value object, const livebuf_key *key,
+                                                int64_t fallback) {
+  livebuf_value found = livebuf_get_key(object, key);
+  return found.tag == LIVEBUF_TAG_I64 ? (int64_t)found.cell : fallback;
+}
+#define livebuf_get_key_i64_or(object, key, fallback) \
+  livebuf_get_key_i64_or_(object, key, fallback)
 
 LIVEBUF_ALWAYS_ livebuf_str livebuf_get_str_(livebuf_value value) {
   if (livebuf_is_(value, LIVEBUF_TAG_STRING)) {

@@ -360,7 +360,7 @@ impl livebuf_doc {
 
     /// After an edit: what C sees, and a new generation.
     #[inline]
-    fn renew(&mut self) {
+    pub(crate) fn renew(&mut self) {
         if let Ok(editor) = self.editor() {
             let (used, capacity) = (editor.as_bytes(), editor.storage().capacity);
             (self.bytes, self.length, self.capacity) = (used.as_ptr(), used.len(), capacity);

@@ -9,12 +9,18 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use core::{ptr, slice};
 
 use livebuf::layout::MAX_SPAN;
+#[cfg(not(feature = "small"))]
+use livebuf::layout::{MAX_SHAPE_KEY, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NULL};
+#[cfg(not(feature = "small"))]
+use livebuf::raw::Simple;
 use livebuf::{
     Child, Date, DateTime, Decimal, Editor, Extended, New, NodeId, Time, Timestamp, Uuid, Value,
 };
 
 use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap};
 use crate::read::{key_of, livebuf_decimal, livebuf_key, livebuf_value, text_in};
+#[cfg(not(feature = "small"))]
+use crate::status::OK;
 use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 use crate::tensor::given_tensor;
 
@@ -561,7 +567,7 @@ stores! {
     SetText(node: livebuf_node, key: *const c_char, length: usize), editor, new => {
         // SAFETY: see above.
         let key = unsafe { key_text(key, length) }?;
-        within(editor, node, New::object, move |editor, id| editor.set(id, key, new))
+        within(editor, node, New::object, move |editor, id| editor.set_in_general(id, key, new))
     };
     Push(node: livebuf_node), editor, new =>
         within(editor, node, New::array, move |editor, id| editor.push(id, new));
@@ -1018,6 +1024,12 @@ pub unsafe extern "C" fn livebuf_set_root(
         if value.lies_in(doc) {
             return value.put_aside(doc, &mut move |value| livebuf_set_root(doc, value, child));
         }
+        #[cfg(not(feature = "small"))]
+        if value.kind == kind::FIELDS && set_message(doc, &value, child)
+            || value.kind == kind::OBJECT && begin_object(doc, value.length, child)
+        {
+            return OK;
+        }
     }
     // SAFETY: the caller's word.
     unsafe { store(doc, &value, child, SetRoot()) }
@@ -1111,7 +1123,10 @@ pub unsafe extern "C" fn livebuf_set_i64_n(
         #[cfg(feature = "small")]
         return set_text(doc, node, key, length, kind::INT, livebuf_payload { i64: value }, 0);
         #[cfg(not(feature = "small"))]
-        store_scalar(doc, SetText(node, key, length), move || Ok(value))
+        match set_shortly(doc, node, key, length, Simple::cell(TAG_INT, value as u64)) {
+            true => OK,
+            false => set_i64(doc, node, key, length, value),
+        }
     }
 }
 
@@ -1136,7 +1151,10 @@ pub unsafe extern "C" fn livebuf_set_f64_n(
         #[cfg(feature = "small")]
         return set_text(doc, node, key, length, kind::FLOAT, livebuf_payload { f64: value }, 0);
         #[cfg(not(feature = "small"))]
-        store_scalar(doc, SetText(node, key, length), move || Ok(value))
+        match set_shortly(doc, node, key, length, Simple::cell(TAG_FLOAT, value.to_bits())) {
+            true => OK,
+            false => set_f64(doc, node, key, length, value),
+        }
     }
 }
 
@@ -1173,8 +1191,175 @@ pub unsafe extern "C" fn livebuf_set_str_n(
             set_text(doc, node, key, length, kind::STRING, payload, bytes)
         }
         #[cfg(not(feature = "small"))]
-        store_scalar(doc, SetText(node, key, length), move || key_text(text, text_length))
+        {
+            let set = match text.is_null() || text_length > MAX_SPAN as usize {
+                true => false,
+                false => {
+                    let text = slice::from_raw_parts(text.cast(), text_length);
+                    set_shortly(doc, node, key, length, Simple::text(text))
+                }
+            };
+            match set {
+                true => OK,
+                false => set_str(doc, node, key, length, text, text_length),
+            }
+        }
     }
+}
+
+/// The general way of [`livebuf_set_i64_n`].
+///
+/// # Safety
+/// As there.
+#[cfg(not(feature = "small"))]
+#[inline(never)]
+unsafe fn set_i64(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: i64,
+) -> livebuf_status {
+    // SAFETY: passed on.
+    unsafe { store_scalar(doc, SetText(node, key, length), move || Ok(value)) }
+}
+
+/// The general way of [`livebuf_set_f64_n`].
+///
+/// # Safety
+/// As there.
+#[cfg(not(feature = "small"))]
+#[inline(never)]
+unsafe fn set_f64(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: f64,
+) -> livebuf_status {
+    // SAFETY: passed on.
+    unsafe { store_scalar(doc, SetText(node, key, length), move || Ok(value)) }
+}
+
+/// The general way of [`livebuf_set_str_n`].
+///
+/// # Safety
+/// As there.
+#[cfg(not(feature = "small"))]
+#[inline(never)]
+unsafe fn set_str(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    text: *const c_char,
+    text_length: usize,
+) -> livebuf_status {
+    let value = move || {
+        // SAFETY: the caller's word.
+        unsafe { key_text(text, text_length) }
+    };
+    // SAFETY: passed on.
+    unsafe { store_scalar(doc, SetText(node, key, length), value) }
+}
+
+/// Sets a member by [`Editor::set_shortly`]: what most edits of messages are, in few instructions.
+/// False where that does not do, or anything is wrong; nothing has changed then.
+///
+/// # Safety
+/// As the exported functions; the key does not lie in the document under edit.
+#[cfg(not(feature = "small"))]
+#[cfg_attr(not(debug_assertions), inline(always))]
+unsafe fn set_shortly(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: Simple<'_>,
+) -> bool {
+    // SAFETY: the caller's word.
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return false };
+    if key.is_null() || length > MAX_SHAPE_KEY {
+        return false;
+    }
+    // SAFETY: the caller's word.
+    let key: &[u8] = unsafe { slice::from_raw_parts(key.cast(), length) };
+    let Ok(editor) = doc.editor_mut() else { return false };
+    // SAFETY: the words are those of a handle, by the documentation of `livebuf_node`, or of none.
+    let node = unsafe { NodeId::from_words([node.private_place, node.private_time]) };
+    let set = editor.set_shortly(node, key, &value);
+    if set {
+        doc.renew();
+    }
+    set
+}
+
+/// Makes the root an empty object by [`Editor::begin_root`], as [`set_shortly`] sets members.
+///
+/// # Safety
+/// As the exported functions.
+#[cfg(not(feature = "small"))]
+#[inline]
+unsafe fn begin_object(doc: *mut livebuf_doc, members: u32, child: *mut livebuf_node) -> bool {
+    // SAFETY: the caller's word.
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return false };
+    let (Ok(editor), Ok(members)) = (doc.editor_mut(), u8::try_from(members)) else { return false };
+    let Some(id) = editor.begin_root(members) else { return false };
+    doc.renew();
+    // SAFETY: the caller's word.
+    if let Some(child) = unsafe { child.as_mut() } {
+        *child = livebuf_node::good(id);
+    }
+    true
+}
+
+/// Sets the root to an object of numbers and texts by [`Editor::set_root_message`], as
+/// [`set_shortly`] does members.
+///
+/// # Safety
+/// As the exported functions; the value is of livebuf_fields.
+#[cfg(not(feature = "small"))]
+#[inline(never)]
+unsafe fn set_message(doc: *mut livebuf_doc, new: &livebuf_new, child: *mut livebuf_node) -> bool {
+    // SAFETY: the caller's word; the payload is a pointer in this kind.
+    let (doc, first) = unsafe { (doc.as_mut(), new.payload.pointer.cast::<livebuf_field>()) };
+    let Some(doc) = doc else { return false };
+    let (count, memory) = (new.length as usize, (doc.bytes, doc.capacity));
+    if count > MAX_FIELDS || first.is_null() {
+        return false;
+    }
+    // SAFETY: the caller's word.
+    let fields: &[livebuf_field] = unsafe { slice::from_raw_parts(first, count) };
+    let text = |pointer: *const u8, length: usize| {
+        let given = !pointer.is_null() && length <= MAX_SPAN as usize;
+        // SAFETY: the caller's word.
+        (given && !overlap(memory, (pointer, length)))
+            .then(|| unsafe { slice::from_raw_parts(pointer, length) })
+    };
+    let key = |at: usize| fields.get(at).and_then(|one| text(one.key.cast(), one.key_length));
+    let value = |at: usize| {
+        let livebuf_new { payload, length, kind } = fields.get(at)?.value;
+        // SAFETY: all that a union of numbers and a pointer holds may be read as a number; only
+        // the kind that has a pointer reads it.
+        unsafe {
+            match kind {
+                kind::INT => Some(Simple::cell(TAG_INT, payload.u64)),
+                kind::FLOAT => Some(Simple::cell(TAG_FLOAT, payload.u64)),
+                kind::STRING => text(payload.pointer.cast(), length as usize).map(Simple::text),
+                kind::BOOL => Some(Simple::cell(TAG_FALSE + u8::from(payload.i64 != 0), 0)),
+                kind::NULL => Some(Simple::cell(TAG_NULL, 0)),
+                _ => None,
+            }
+        }
+    };
+    let Ok(editor) = doc.editor_mut() else { return false };
+    let Some(id) = editor.set_root_message(count, false, key, value) else { return false };
+    doc.renew();
+    // SAFETY: the caller's word.
+    if let Some(child) = unsafe { child.as_mut() } {
+        *child = livebuf_node::good(id);
+    }
+    true
 }
 
 /// Sets the member with a remembered key, adding it where it is missing.

@@ -10,7 +10,7 @@ use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr;
 
 use livebuf::layout::{TAG_DATE_TIME, TAG_TIMESTAMP};
-use livebuf::raw::ValueParts;
+use livebuf::raw::{ValueParts, is_ascii};
 use livebuf::{Extended, Key, Kind, Lookup, Value};
 
 use crate::document::{bytes_of, livebuf_doc};
@@ -159,18 +159,19 @@ pub struct livebuf_key {
     /// Private.
     pub private_state: u64,
     /// Private.
+    pub private_mix: u64,
+    /// Private.
+    pub private_text: *const c_char,
+    /// Private.
+    pub private_length: usize,
+    /// Private.
     pub private_words: [MaybeUninit<u64>; 7],
 }
 
-/// What lies in a `livebuf_key`.
-#[repr(C)]
-struct KeyWords {
-    state: u64,
-    key: Key<'static>,
-}
-
-const KEY: u64 = 0x4C42_4B45_5900_0001;
-const _: () = assert!(size_of::<KeyWords>() <= 64 && align_of::<KeyWords>() <= 8);
+/// The state of a key that was made; the header's inline look-ups know it. They need what lies
+/// before the words: in those is the core's key.
+const KEY: u64 = 0x4C42_4B45_5900_0002;
+const _: () = assert!(size_of::<Key<'_>>() <= 56 && align_of::<Key<'_>>() <= 8);
 
 /// The key in a caller's variable.
 ///
@@ -184,7 +185,7 @@ pub(crate) unsafe fn key_of<'k>(key: *const livebuf_key) -> Result<&'k Key<'stat
         return Err(NULL);
     }
     // SAFETY: this state says that `livebuf_key_init` put a key there.
-    Ok(unsafe { &(*key.cast::<KeyWords>()).key })
+    Ok(unsafe { &*words.private_words.as_ptr().cast() })
 }
 
 impl livebuf_value {
@@ -462,7 +463,7 @@ pub(crate) unsafe fn text_of<'t>(text: *const c_char, length: usize) -> Result<&
 #[inline]
 pub(crate) fn text_in(bytes: &[u8]) -> Result<&str> {
     // Most keys are short and ASCII, which is seen here faster than by a call.
-    if is_short_ascii(bytes) {
+    if bytes.len() <= 32 && is_ascii(bytes) {
         // SAFETY: ASCII is UTF-8.
         return Ok(unsafe { core::str::from_utf8_unchecked(bytes) });
     }
@@ -470,23 +471,6 @@ pub(crate) fn text_in(bytes: &[u8]) -> Result<&str> {
         Ok(text) => Ok(text),
         Err(error) => Err(bad_text(error.valid_up_to())),
     }
-}
-
-/// Whether text of 4 to 16 bytes is ASCII, by two loads that may overlap; shorter text byte by
-/// byte.
-#[inline]
-fn is_short_ascii(bytes: &[u8]) -> bool {
-    if bytes.len() > 16 {
-        return false;
-    }
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-        let high = u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last);
-        return high & 0x8080_8080_8080_8080 == 0;
-    }
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        return (u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last)) & 0x8080_8080 == 0;
-    }
-    bytes.iter().all(u8::is_ascii)
 }
 
 #[cold]
@@ -733,8 +717,15 @@ pub unsafe extern "C" fn livebuf_key_init_n(
     // SAFETY: the caller's word.
     match unsafe { text_of(text, length) } {
         Ok(text) => {
-            // SAFETY: the words have its size and alignment.
-            unsafe { key.cast::<KeyWords>().write(KeyWords { state: KEY, key: Key::new(text) }) };
+            let made = Key::new(text);
+            // SAFETY: the caller's word; the words have the key's size and alignment.
+            unsafe {
+                (*key).private_mix = made.mix();
+                (*key).private_text = text.as_ptr().cast();
+                (*key).private_length = text.len();
+                (&raw mut (*key).private_words).cast::<Key<'static>>().write(made);
+                (*key).private_state = KEY;
+            }
             OK
         }
         Err(error) => error.status,

@@ -98,6 +98,9 @@ static void all_kinds(void) {
   STATUS(livebuf_clear(&doc, list), LIVEBUF_OK);
 
   STATUS(livebuf_key_init(&key, "text"), LIVEBUF_OK);
+#if LIVEBUF_INLINE
+  CHECK(key.private_state == LIVEBUF_KEY_); /* else nothing is found in place */
+#endif
   STATUS(livebuf_set_key(&doc, LIVEBUF_ROOT, &key, livebuf_i64(7), NULL), LIVEBUF_OK);
   CHECK(livebuf_get_i64(livebuf_get_key(livebuf_root(&doc), &key)) == 7);
   CHECK(livebuf_get_key_i64_or(livebuf_root(&doc), &key, -1) == 7);

@@ -167,6 +167,10 @@ pub use view::{Partial, PartialError};
 /// parts of views that outlive borrows, and objects by their slots. For crates that follow JSON
 /// pointers token by token: their grammar.
 pub mod raw {
+    #[doc(hidden)]
+    pub use crate::edit::Simple;
+    #[doc(hidden)]
+    pub use crate::format::bytes::is_ascii;
     #[cfg(feature = "alloc")]
     pub use crate::format::memory::{require_memory, vec_for};
     pub use crate::format::pointer;

@@ -240,6 +240,15 @@ int lite3_set_text(lite3_buffer *to, size_t times) {
   return failed;
 }
 
+int lite3_set_other_text(lite3_buffer *to, size_t times) {
+  int failed = 0;
+  for (size_t i = 0; i < times; i++) {
+    failed |= lite3_set_str(to->bytes, &to->length, 0, to->capacity, "event",
+                            i & 1 ? "lap_complete" : "the_lap_is_over");
+  }
+  return failed;
+}
+
 /* --- maps.c through Lite³ */
 
 enum { KEY_SIZE = 17 };

@@ -78,6 +78,76 @@ text_span c_find_tweet_rows(const livebuf_doc *doc, int64_t id) {
   return none;
 }
 
+/* The same by remembered keys. */
+static livebuf_key CREATED_AT, ID, TEXT, IN_REPLY_TO, USER, SCREEN_NAME, RETWEETS, FAVORITES;
+
+void c_prepare_rows(void) {
+  livebuf_key_init(&CREATED_AT, "created_at");
+  livebuf_key_init(&ID, "id");
+  livebuf_key_init(&TEXT, "text");
+  livebuf_key_init(&IN_REPLY_TO, "in_reply_to_status_id");
+  livebuf_key_init(&USER, "user");
+  livebuf_key_init(&SCREEN_NAME, "screen_name");
+  livebuf_key_init(&RETWEETS, "retweet_count");
+  livebuf_key_init(&FAVORITES, "favorite_count");
+}
+
+bool c_top_tweet_keys(const livebuf_doc *doc, int64_t most, top_row *top) {
+  livebuf_value best = {0};
+  livebuf_iter tweets;
+  int64_t best_count = 0;
+  livebuf_iterate(livebuf_get(livebuf_root(doc), "statuses"), 0, &tweets);
+  while (livebuf_next(&tweets)) {
+    int64_t count = livebuf_get_key_i64_or(tweets.value, &RETWEETS, 0);
+    if (count <= most && count >= best_count) best_count = count, best = tweets.value;
+  }
+  top->text = span(livebuf_get_str(livebuf_get_key(best, &TEXT)));
+  top->screen_name =
+      span(livebuf_get_str(livebuf_get_key(livebuf_get_key(best, &USER), &SCREEN_NAME)));
+  top->retweet_count = best_count;
+  return livebuf_exists(best);
+}
+
+size_t c_partial_tweets_keys(const livebuf_doc *doc, partial_row *result, size_t room) {
+  livebuf_iter tweets;
+  size_t count = 0;
+  livebuf_iterate(livebuf_get(livebuf_root(doc), "statuses"), 0, &tweets);
+  while (count < room && livebuf_next(&tweets)) {
+    livebuf_value tweet = tweets.value, user = livebuf_get_key(tweet, &USER);
+    partial_row *row = &result[count++];
+    row->created_at = span(livebuf_get_str(livebuf_get_key(tweet, &CREATED_AT)));
+    row->id = livebuf_get_key_i64_or(tweet, &ID, 0);
+    row->text = span(livebuf_get_str(livebuf_get_key(tweet, &TEXT)));
+    row->in_reply_to = livebuf_get_key_i64_or(tweet, &IN_REPLY_TO, 0);
+    row->user_id = livebuf_get_key_i64_or(user, &ID, 0);
+    row->screen_name = span(livebuf_get_str(livebuf_get_key(user, &SCREEN_NAME)));
+    row->retweet_count = livebuf_get_key_i64_or(tweet, &RETWEETS, 0);
+    row->favorite_count = livebuf_get_key_i64_or(tweet, &FAVORITES, 0);
+  }
+  return count;
+}
+
+text_span c_find_tweet_keys(const livebuf_doc *doc, int64_t id) {
+  text_span none = {NULL, 0};
+  livebuf_iter tweets;
+  livebuf_iterate(livebuf_get(livebuf_root(doc), "statuses"), 0, &tweets);
+  while (livebuf_next(&tweets)) {
+    if (livebuf_get_key_i64_or(tweets.value, &ID, 0) == id) {
+      return span(livebuf_get_str(livebuf_get_key(tweets.value, &TEXT)));
+    }
+  }
+  return none;
+}
+
+/* Text of another length over text, by a literal key. */
+int c_set_other_text(livebuf_doc *doc, size_t times) {
+  int failed = 0;
+  for (size_t i = 0; i < times; i++) {
+    failed |= livebuf_set_str(doc, LIVEBUF_ROOT, "event", i & 1 ? "lap_complete" : "the_lap_is_over");
+  }
+  return failed;
+}
+
 /* Text of the same length over text, by a literal key. */
 int c_set_text(livebuf_doc *doc, size_t times) {
   int failed = 0;

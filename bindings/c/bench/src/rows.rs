@@ -55,6 +55,11 @@ unsafe extern "C" {
     fn c_top_tweet_rows(doc: *const livebuf_doc, most: i64, top: *mut TopRow) -> bool;
     fn c_partial_tweets_rows(doc: *const livebuf_doc, out: *mut PartialRow, room: usize) -> usize;
     fn c_find_tweet_rows(doc: *const livebuf_doc, id: i64) -> Span;
+    fn c_prepare_rows();
+    fn c_top_tweet_keys(doc: *const livebuf_doc, most: i64, top: *mut TopRow) -> bool;
+    fn c_partial_tweets_keys(doc: *const livebuf_doc, out: *mut PartialRow, room: usize) -> usize;
+    fn c_find_tweet_keys(doc: *const livebuf_doc, id: i64) -> Span;
+    fn c_set_other_text(doc: *mut livebuf_doc, times: usize) -> c_int;
     fn c_build_literal(
         buffer: *mut u8,
         capacity: usize,
@@ -83,6 +88,7 @@ mod lite3 {
         pub(super) fn lite3_get_literal(from: *const Buffer, times: usize) -> i64;
         pub(super) fn lite3_set_literal(from: *mut Buffer, times: usize) -> c_int;
         pub(super) fn lite3_set_text(from: *mut Buffer, times: usize) -> c_int;
+        pub(super) fn lite3_set_other_text(from: *mut Buffer, times: usize) -> c_int;
         pub(super) fn lite3_event_is(from: *const Buffer, text: *const c_char) -> bool;
         pub(super) fn lite3_get_row(from: *const Buffer, times: usize) -> i64;
         pub(super) fn lite3_sum_rows(from: *const Buffer) -> i64;
@@ -251,6 +257,21 @@ unsafe fn small() -> Result<()> {
             theirs!(lite3::lite3_set_text(other, TIMES)),
         );
         ensure!(c_set_text(doc, TIMES) == 0, "an edit of text failed while it was timed");
+        ensure!(c_set_other_text(doc, 1) == 0 && c_event_is(doc, c"the_lap_is_over".as_ptr()));
+        #[cfg(lite3)]
+        {
+            ensure!(lite3::lite3_set_other_text(other, 1) == 0);
+            ensure!(lite3::lite3_event_is(other, c"the_lap_is_over".as_ptr()));
+        }
+        row(
+            "set text of another length",
+            TIMES,
+            || {
+                black_box(c_set_other_text(doc, TIMES));
+            },
+            theirs!(lite3::lite3_set_other_text(other, TIMES)),
+        );
+        ensure!(c_set_other_text(doc, TIMES) == 0, "an edit of text failed while it was timed");
     }
     Ok(())
 }
@@ -358,6 +379,38 @@ unsafe fn twitter(json: &[u8]) -> Result<()> {
             1,
             || {
                 black_box(c_find_tweet_rows(doc, black_box(id)));
+            },
+            theirs!(lite3::lite3_find_tweet(other, black_box(id))),
+        );
+        c_prepare_rows();
+        let (text, name, numbers) = (top.text, top.screen_name, partial[0].numbers);
+        ensure!(c_top_tweet_keys(doc, most, &raw mut top));
+        ensure!(top.text.bytes() == text.bytes() && top.screen_name.bytes() == name.bytes());
+        partial[0].numbers = [0; 5];
+        ensure!(c_partial_tweets_keys(doc, partial.as_mut_ptr(), 200) == 100);
+        ensure!(partial[0].numbers == numbers);
+        ensure!(c_find_tweet_keys(doc, id).bytes() == found.bytes());
+        row(
+            "twitter: top tweet, remembered keys",
+            1,
+            || {
+                black_box(c_top_tweet_keys(doc, black_box(most), &raw mut top));
+            },
+            theirs!(lite3::lite3_top_tweet(other, black_box(most), &raw mut their_top)),
+        );
+        row(
+            "twitter: partial tweets, remembered keys",
+            1,
+            || {
+                black_box(c_partial_tweets_keys(doc, partial.as_mut_ptr(), 200));
+            },
+            theirs!(lite3::lite3_partial_tweets(other, their_partial.as_mut_ptr(), 200)),
+        );
+        row(
+            "twitter: find a tweet, remembered keys",
+            1,
+            || {
+                black_box(c_find_tweet_keys(doc, black_box(id)));
             },
             theirs!(lite3::lite3_find_tweet(other, black_box(id))),
         );

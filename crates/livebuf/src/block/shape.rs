@@ -35,6 +35,12 @@ impl Shape {
         Ok(Shape { offset, capacity: capacity as u32, count: count as u32, flags })
     }
 
+    /// A document's first shape, still without keys.
+    #[inline]
+    pub(crate) fn first(offset: u64, capacity: u32) -> Shape {
+        Shape { offset, capacity, count: 0, flags: SHAPE_PRIVATE }
+    }
+
     /// The four bytes, as one word. They are loaded as one next, and a load waits for narrower
     /// stores before it.
     #[inline]

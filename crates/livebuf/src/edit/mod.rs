@@ -47,6 +47,7 @@ mod parts;
 mod row;
 mod rules;
 mod set;
+mod short;
 mod sink;
 #[cfg(feature = "delta")]
 mod state;
@@ -60,6 +61,7 @@ pub use editor::DocBuf;
 pub use editor::Editor;
 pub use handles::NodeId;
 pub use new::{Child, Detached, New};
+pub use short::Simple;
 #[cfg(feature = "delta")]
 pub(crate) use state::state_place;
 pub use template::{Stamp, Stamped, Template};

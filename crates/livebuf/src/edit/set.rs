@@ -5,6 +5,7 @@ use super::editor::{Container, Editor};
 use super::handles::NodeId;
 use super::new::Detached;
 use super::new::{At, Child, New};
+use super::short::Simple;
 use super::sink::Change;
 use crate::block::map::{self, ByHash, Map};
 use crate::block::record::{Block, Raw};
@@ -14,6 +15,15 @@ use crate::format::layout::*;
 use crate::format::pointer;
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
+
+/// What [`set_shortly`](Editor::set_shortly) takes, where it takes it.
+#[inline]
+fn simple<'v>(new: &New<'v>) -> Option<Simple<'v>> {
+    Some(match *new {
+        New::Str(text) => Simple::text(text.as_bytes()).valid(),
+        _ => new.immediate().map(|(tag, cell)| Simple::cell(tag, cell).valid())?,
+    })
+}
 
 impl<S: Storage, O: Observer> Editor<S, O> {
     // --- the root and pointers ----------------------------------------------
@@ -38,6 +48,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     fn put_root(&mut self, new: &New<'_>) -> Result<Option<NodeId>> {
         self.space.editable()?;
+        if let New::Object { capacity } = *new
+            && let Some(root) = self.begin_root(capacity)
+        {
+            return Ok(Some(root));
+        }
+        if let New::Fields(fields) = *new {
+            let key = |at: usize| fields.get(at).map(|(key, _)| key.as_bytes());
+            let value = |at: usize| fields.get(at).and_then(|(_, new)| simple(new));
+            if let Some(root) = self.set_root_message(fields.len(), true, key, value) {
+                return Ok(Some(root));
+            }
+        }
         let (tag, cell) = (HEADER_ROOT_TAG as u64, HEADER_ROOT_CELL as u64);
         let above = self.handles.give(0, 0, 0);
         let (tag, cell) = self.replace(tag, cell, new, above)?;
@@ -170,11 +192,32 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         at: impl Child,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeId>> {
+        let new = new.into();
+        if let At::Key(key) = at.child()
+            && S::SEALS
+            && let Some(simple) = simple(&new)
+            && self.set_shortly(node, key.as_bytes(), &simple)
+        {
+            return Ok(None);
+        }
+        self.set_in_general(node, at, new)
+    }
+
+    /// [`set`](Self::set) without [the short way](Self::set_shortly), for bindings that tried that.
+    #[doc(hidden)]
+    #[inline]
+    pub fn set_in_general<'v>(
+        &mut self,
+        node: NodeId,
+        at: impl Child,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeId>> {
+        let new = new.into();
         self.space.editable()?;
         let node = if self.handles.is_fresh(node) { node } else { self.enter_older(node)? };
         match at.child() {
-            At::Index(index) => self.set_at(node, index, new.into()),
-            at => self.set_fresh(node, at, &new.into()),
+            At::Index(index) => self.set_at(node, index, new),
+            at => self.set_fresh(node, at, &new),
         }
     }
 
@@ -183,8 +226,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn set_fresh(&mut self, node: NodeId, at: At<'_>, new: &New<'_>) -> Result<Option<NodeId>> {
         let block = Block::resolve(self.space.bytes(), node.home())?;
         let (tag, cell) = if block.kind() == KIND_RECORD {
-            let record = block.record()?.whole(self.space.bytes())?;
-            match self.set_field(node, record, at, new)? {
+            match self.set_in_record(node, block, at, new)? {
                 Some(value) => value,
                 None => return self.finish_in_place().map(|()| None),
             }
@@ -204,6 +246,21 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         self.finish()?;
         Ok(set)
+    }
+
+    /// Sets a member of a record, as [`set_field`](Self::set_field) says. Apart where
+    /// [`set_shortly`](Self::set_shortly) leaves the rare cases to it.
+    #[cfg_attr(any(feature = "small", debug_assertions), inline)]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(never))]
+    fn set_in_record(
+        &mut self,
+        node: NodeId,
+        block: Block,
+        at: At<'_>,
+        new: &New<'_>,
+    ) -> Result<Option<(u8, u64)>> {
+        let record = block.record()?.whole(self.space.bytes())?;
+        self.set_field(node, record, at, new)
     }
 
     /// Sets a member of a map. `found`: by [`map::look_up`].

@@ -115,6 +115,32 @@ pub(crate) fn load_u64(bytes: &[u8], offset: u64) -> Result<u64> {
     array(bytes, offset).map(u64::from_le_bytes)
 }
 
+/// Whether all bytes are ASCII. Short ones are seen by two loads that may overlap, which is faster
+/// than a call.
+#[inline]
+pub fn is_ascii(bytes: &[u8]) -> bool {
+    if let (17..=32, Some(first), Some(last)) =
+        (bytes.len(), bytes.first_chunk::<16>(), bytes.last_chunk::<16>())
+    {
+        let high = u128::from_ne_bytes(*first) | u128::from_ne_bytes(*last);
+        return high & 0x8080_8080_8080_8080_8080_8080_8080_8080 == 0;
+    }
+    if bytes.len() > 32 {
+        return bytes.is_ascii();
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        let high = u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last);
+        return high & 0x8080_8080_8080_8080 == 0;
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        return (u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last)) & 0x8080_8080 == 0;
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<2>(), bytes.last_chunk::<2>()) {
+        return (u16::from_ne_bytes(*first) | u16::from_ne_bytes(*last)) & 0x8080 == 0;
+    }
+    bytes.first().is_none_or(u8::is_ascii)
+}
+
 /// The bytes as text, checked.
 #[inline]
 #[allow(unsafe_code)]

@@ -11,7 +11,7 @@
 //! ```
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{equal, load_u64, slice};
+use crate::format::bytes::{equal, is_ascii, load_u64, slice};
 use crate::format::layout::*;
 
 /// The inline cell of a text of at most seven bytes.
@@ -115,18 +115,18 @@ impl<'k> Needle<'k> {
 
     /// The same in constants: const code cannot read slices as words.
     pub(crate) const fn constant(text: &'k [u8]) -> Self {
-        let (cell, mix) = if text.len() <= MAX_INLINE {
-            (inline_span(text), inline_span(text))
-        } else {
-            let (mut first, mut last, mut at) = (0u64, 0u64, 0);
-            while at < 8 {
-                first |= (text[at] as u64) << (8 * at);
-                last |= (text[text.len() - 8 + at] as u64) << (8 * at);
-                at += 1;
-            }
-            (0, fold(first, last, text.len()))
-        };
+        let mix = mix(text);
+        let cell = if text.len() <= MAX_INLINE { mix } else { 0 };
         Needle { text, cell, fingerprint: fingerprint(mix) }
+    }
+
+    /// Whether the key is ASCII.
+    #[inline]
+    pub(crate) fn is_ascii(&self) -> bool {
+        match self.cell {
+            0 => is_ascii(self.text),
+            cell => cell & 0x0080_8080_8080_8080 == 0,
+        }
     }
 
     /// Whether the key cell at `position` holds this key.
@@ -143,31 +143,39 @@ impl<'k> Needle<'k> {
     }
 }
 
+/// The word that a key's fingerprint is made from; of at most seven bytes its cell.
+pub(crate) const fn mix(text: &[u8]) -> u64 {
+    if text.len() <= MAX_INLINE {
+        return inline_span(text);
+    }
+    let (mut first, mut last, mut at) = (0u64, 0u64, 0);
+    while at < 8 {
+        first |= (text[at] as u64) << (8 * at);
+        last |= (text[text.len() - 8 + at] as u64) << (8 * at);
+        at += 1;
+    }
+    fold(first, last, text.len())
+}
+
 /// First and last eight bytes of a longer key, and its length, in one word (FORMAT 4.2).
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 const fn fold(first: u64, last: u64, length: usize) -> u64 {
     first ^ last.rotate_left(29) ^ length as u64
 }
 
-/// Up to seven bytes as a little-endian number, by a few overlapping loads.
+/// Up to seven bytes as a little-endian number, by two loads that may overlap: no jump by length.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn pack(text: &[u8]) -> u64 {
-    match *text {
-        [] => 0,
-        [a] => a as u64,
-        [a, b] => a as u64 | (b as u64) << 8,
-        [a, b, c] => a as u64 | (b as u64) << 8 | (c as u64) << 16,
-        [a, b, c, d, ref rest @ ..] => {
-            let low = u32::from_le_bytes([a, b, c, d]) as u64;
-            let end = match *rest {
-                [] => 0,
-                [e] => e as u64,
-                [e, f] => e as u64 | (f as u64) << 8,
-                [e, f, g, ..] => e as u64 | (f as u64) << 8 | (g as u64) << 16,
-            };
-            low | end << 32
-        }
+    let behind = |size: usize| (8 * (text.len() - size) as u32) & 63;
+    if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return first as u64 | (last as u64) << behind(4);
     }
+    if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        let (first, last) = (u16::from_le_bytes(*first), u16::from_le_bytes(*last));
+        return first as u64 | (last as u64) << behind(2);
+    }
+    text.first().map_or(0, |&byte| byte as u64)
 }
 
 /// The one-byte fingerprint of a key (FORMAT 4.2).

@@ -549,6 +549,25 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.storage.unwatched().get_mut(..self.used as usize).map(Plain)
     }
 
+    /// The bytes up to `end`, which may lie behind the used ones, where nobody is told of changes
+    /// and there are as many. What is written there is used after [`use_to`](Self::use_to).
+    #[inline]
+    pub(crate) fn plain_to(&mut self, end: u64) -> Option<Plain<'_>> {
+        self.storage.unwatched().get_mut(..end as usize).map(Plain)
+    }
+
+    /// All bytes, used or not, where nobody is told of changes; else none.
+    #[inline]
+    pub(crate) fn plain_all(&mut self) -> Plain<'_> {
+        Plain(self.storage.unwatched())
+    }
+
+    /// Counts the bytes up to `end` as used, as the header does already.
+    #[inline]
+    pub(crate) fn use_to(&mut self, end: u64) {
+        self.used = end as u32;
+    }
+
     #[cold]
     #[inline(never)]
     fn write_watched(&mut self, offset: u64, new: &[u8]) {

@@ -1,6 +1,6 @@
 //! Where the writers of blocks put bytes.
 
-use crate::format::bytes::copy;
+use crate::format::bytes::{copy, zero};
 
 /// The document's [`Space`](super::space::Space), or its [`Plain`] bytes. Writes outside of the
 /// document are not made: the plan of the edit has checked the range.
@@ -32,6 +32,28 @@ impl Plain<'_> {
         debug_assert!(place.is_some(), "write outside the document at {offset}");
         if let Some(place) = place {
             place.copy_from_slice(&bytes);
+        }
+    }
+}
+
+impl Plain<'_> {
+    /// Count of bytes.
+    #[inline]
+    pub(crate) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    /// Writes text of more than a cell at a multiple of eight, and zeros up to the next one.
+    #[inline]
+    pub(crate) fn write_padded(&mut self, offset: u64, text: &[u8]) {
+        self.write_u64(offset + ((text.len() as u64 - 1) & !7), 0);
+        self.write(offset, text);
+    }
+
+    #[inline]
+    pub(crate) fn zero(&mut self, offset: u64, length: u64) {
+        if let Some(place) = self.0.get_mut(offset as usize..(offset + length) as usize) {
+            zero(place);
         }
     }
 }

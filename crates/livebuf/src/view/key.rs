@@ -5,7 +5,7 @@ use crate::block::column::{Elements, row_of};
 use crate::block::map;
 use crate::block::record::{Block, Raw};
 use crate::error::Result;
-use crate::format::cell::Needle;
+use crate::format::cell::{Needle, mix};
 use crate::format::layout::{KIND_MAP, KIND_RECORD, TAG_HOLE, TAG_OBJECT};
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -170,6 +170,13 @@ impl<'k> Key<'k> {
     /// The key's text.
     pub fn as_str(&self) -> &'k str {
         self.text
+    }
+
+    /// The word that the key's fingerprint is made from (FORMAT 4.2). For the C API, whose header
+    /// looks keys up.
+    #[doc(hidden)]
+    pub fn mix(&self) -> u64 {
+        mix(self.needle.text)
     }
 
     #[inline]

@@ -1,0 +1,452 @@
+//! The short way to set a number or text in a record: what most edits of messages are.
+//!
+//! Nothing here makes an error, or knows more than one way. So few values are kept meanwhile, and
+//! they fit the processor's registers. What is rare, and all that goes wrong, is left to the general
+//! way, which says why.
+
+use super::editor::Editor;
+use super::handles::NodeId;
+use super::new::New;
+use crate::block::column::row_of;
+use crate::block::record::{Block, Record};
+use crate::block::shape::{self, Shape};
+use crate::format::bytes::{check, equal, is_ascii, load_u8, load_u32, load_u64, round_up, slice};
+use crate::format::cell::{Needle, owned_span, span_at, span_inline};
+use crate::format::layout::*;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+use crate::store::target::{Plain, Target};
+
+/// A number or the like, or text.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Simple<'t> {
+    tag: u8,
+    cell: u64,
+    text: &'t [u8],
+    /// This text and the key are known to be UTF-8.
+    valid: bool,
+}
+
+impl<'t> Simple<'t> {
+    /// A value whose cell needs no more.
+    #[inline]
+    pub fn cell(tag: u8, cell: u64) -> Self {
+        Simple { tag, cell, text: &[], valid: false }
+    }
+
+    /// Text, which may be no UTF-8.
+    #[inline]
+    pub fn text(text: &'t [u8]) -> Self {
+        Simple { tag: TAG_STRING, cell: 0, text, valid: false }
+    }
+
+    /// The same, where text and key are known to be UTF-8.
+    #[inline]
+    pub(super) fn valid(self) -> Self {
+        Simple { valid: true, ..self }
+    }
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// Sets a member of a record to a number or text, where it takes no more than to write over the
+    /// old one, or behind the last. `node`: [`NodeId::NONE`] is the root. False where it takes more,
+    /// or anything is wrong, such as text that may be no UTF-8; nothing has changed then. For
+    /// bindings, too.
+    #[doc(hidden)]
+    #[inline]
+    pub fn set_shortly(&mut self, node: NodeId, key: &[u8], value: &Simple<'_>) -> bool {
+        if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
+            return false;
+        }
+        // Here, where it is inlined, so that maps do not wait for a call.
+        let Some(record) = self.record_of(node) else { return false };
+        self.set_simple(record, key, value).is_some()
+    }
+
+    /// The record of a fresh handle.
+    #[inline]
+    fn record_of(&self, node: NodeId) -> Option<Record> {
+        let bytes = self.space.bytes();
+        let home = if node == NodeId::NONE {
+            let cell = load_u64(bytes, HEADER_ROOT_CELL as u64).ok()?;
+            let tag = load_u8(bytes, HEADER_ROOT_TAG as u64).ok()?;
+            (tag == TAG_OBJECT && row_of(cell).is_none()).then_some(cell as u32)?
+        } else {
+            self.handles.is_fresh(node).then(|| node.home())?
+        };
+        let header = load_u64(bytes, home.into()).ok()?;
+        Block { offset: home, header }.record().ok()
+    }
+
+    #[inline(never)]
+    fn set_simple(&mut self, record: Record, key: &[u8], value: &Simple<'_>) -> Option<()> {
+        self.space.editable().ok()?;
+        let bytes = self.space.bytes();
+        let needle = Needle::new(key);
+        let mut known = None;
+        if record.used() > 0 {
+            let shape = Shape::load(bytes, record.shape().into()).ok()?;
+            if let Some(index) = find(bytes, record, shape, &needle)? {
+                return self.write_over(record, index, value);
+            }
+            known = Some(shape);
+        }
+        self.append_simple(record, known, &needle, value)
+    }
+
+    /// Writes over a field.
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
+    fn write_over(&mut self, record: Record, index: u32, value: &Simple<'_>) -> Option<()> {
+        let (tag_at, cell_at) = (record.tag_position(index), record.cell_position(index));
+        let old = load_u8(self.space.bytes(), tag_at).ok()?;
+        let &Simple { tag, cell, text, .. } = value;
+        if tag != TAG_STRING {
+            if !(TAG_HOLE + 1..=TAG_IMMEDIATE_LAST).contains(&old) {
+                return None;
+            }
+            let mut plain = self.space.plain()?;
+            if old != tag {
+                plain.write_u8(tag_at, tag);
+            }
+            plain.write_u64(cell_at, cell);
+            return Some(());
+        }
+        let fits = text.len() <= self.space.limits().string as usize;
+        if old != TAG_STRING || !fits || !(value.valid || is_ascii(text)) {
+            return None;
+        }
+        let old = load_u64(self.space.bytes(), cell_at).ok()?;
+        if text.len() <= MAX_INLINE {
+            span_inline(old)?;
+            self.space.plain()?.write_u64(cell_at, Needle::new(text).cell);
+            return Some(());
+        }
+        match owned_span(old) {
+            Some((offset, length)) if length as usize == text.len() && self.space.trusted => {
+                self.space.plain()?.write(offset.into(), text);
+                Some(())
+            }
+            _ => self.replace_text(tag_at, cell_at, text),
+        }
+    }
+
+    /// Writes text of more bytes than a cell over text of another length.
+    #[inline(never)]
+    fn replace_text(&mut self, tag_at: u64, cell_at: u64, text: &[u8]) -> Option<()> {
+        // Where changes are noted, the edit can end half way: the general way tells.
+        self.space.plain()?;
+        let text = New::Str(crate::format::bytes::text(text, 0).ok()?);
+        self.replace(tag_at, cell_at, &text, NodeId::NONE).ok()?;
+        self.finish().ok()
+    }
+
+    /// Makes the root an empty record with room for `capacity` fields, in the place of a number or the
+    /// like: its handle. `None` where it takes more; nothing has changed then. For bindings, too.
+    #[doc(hidden)]
+    #[inline]
+    pub fn begin_root(&mut self, capacity: u8) -> Option<NodeId> {
+        if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
+            return None;
+        }
+        self.space.editable().ok()?;
+        let (start, size) = (self.space.used(), record_size(capacity.into()) as u64);
+        let end = start as u64 + size;
+        let &Limits { nesting, document, .. } = self.space.limits();
+        let bytes = self.space.bytes();
+        let old = load_u8(bytes, HEADER_ROOT_TAG as u64).ok()?;
+        let is_simple = (TAG_HOLE + 1..=TAG_IMMEDIATE_LAST).contains(&old);
+        let has_aux = load_u32(bytes, HEADER_AUX as u64) != Ok(0);
+        if !is_simple || has_aux || nesting == 0 || end > document {
+            return None;
+        }
+        let mut plain = self.space.plain_to(end)?;
+        plain.zero(start.into(), size);
+        Record::new(start, capacity.into(), 0, 0, 0).write_header(&mut plain);
+        plain.write_u8(HEADER_ROOT_TAG as u64, TAG_OBJECT);
+        plain.write_u64(HEADER_ROOT_CELL as u64, start.into());
+        plain.write_u32(HEADER_USED as u64, end as u32);
+        self.space.use_to(end);
+        Some(self.handles.give(start, 0, 1))
+    }
+
+    /// Makes the root an object of `count` numbers and texts, as messages are, in the place of a number
+    /// or the like: its handle. It is the document's first, so each byte follows from few lengths, and
+    /// nothing runs twice. `key` and `value`: those of a field. `None` where it takes more, or anything
+    /// is wrong; nothing has changed then. `valid`: keys are UTF-8. For bindings, too.
+    #[doc(hidden)]
+    #[inline]
+    pub fn set_root_message<'v>(
+        &mut self,
+        count: usize,
+        valid: bool,
+        key: impl Fn(usize) -> Option<&'v [u8]>,
+        value: impl Fn(usize) -> Option<Simple<'v>>,
+    ) -> Option<NodeId> {
+        if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
+            return None;
+        }
+        self.space.editable().ok()?;
+        let &Limits { string, elements, nesting, document, .. } = self.space.limits();
+        let bytes = self.space.bytes();
+        let old = load_u8(bytes, HEADER_ROOT_TAG as u64).ok()?;
+        let is_simple = (TAG_HOLE + 1..=TAG_IMMEDIATE_LAST).contains(&old);
+        // No shape and no free block.
+        let is_first = load_u64(bytes, HEADER_NEWEST_SHAPE as u64) == Ok(0);
+        let fits = count > 0 && count <= MAX_FIELDS.min(elements as usize) && nesting > 0;
+        if !is_simple || !is_first || !fits {
+            return None;
+        }
+        let start = self.space.used();
+        let mut plain = self.space.plain_all();
+        let room = plain.len().min(document);
+        let mut message = Message { start, count: count as u32, end: 0, room, string };
+        if message.write(&mut plain, valid, key, value).is_none() {
+            message.take_back(&mut plain);
+            return None;
+        }
+        let end = message.end;
+        plain.write_u32(HEADER_NEWEST_SHAPE as u64, message.shape().offset as u32);
+        plain.write_u8(HEADER_ROOT_TAG as u64, TAG_OBJECT);
+        plain.write_u64(HEADER_ROOT_CELL as u64, start.into());
+        plain.write_u32(HEADER_USED as u64, end as u32);
+        self.space.use_to(end);
+        Some(self.handles.give(start, 0, 1))
+    }
+
+    /// Adds a field to a record that has room, with its key at the end of its shape. A record
+    /// without a shape gets the document's first one.
+    #[inline]
+    fn append_simple(
+        &mut self,
+        record: Record,
+        known: Option<Shape>,
+        needle: &Needle<'_>,
+        value: &Simple<'_>,
+    ) -> Option<()> {
+        let bytes = self.space.bytes();
+        let (key, text) = (needle.text, value.text);
+        let (used, capacity) = (record.used(), record.capacity());
+        let &Limits { string, elements, document, .. } = self.space.limits();
+        let longest = key.len().max(text.len());
+        if !self.space.trusted {
+            // Of a valid document these are known to lie there.
+            check(bytes, record.offset.into(), record.size()).ok()?;
+            known.map_or(Ok(()), |shape| check(bytes, shape.offset, shape.size())).ok()?;
+        }
+        if used >= capacity.min(elements)
+            || key.len() > MAX_SHAPE_KEY
+            || longest > string as usize
+            || !(value.valid || needle.is_ascii() && (text.is_empty() || is_ascii(text)))
+        {
+            return None;
+        }
+        // Behind the used bytes: a key that does not fit its cell, a shape, such a text.
+        let start = self.space.used() as u64;
+        let mut end = start;
+        if needle.cell == 0 {
+            end += round_up(key.len() as u64);
+        }
+        let shape = match known {
+            Some(shape) if used == shape.count && used < shape.capacity => shape,
+            None if load_u32(bytes, HEADER_NEWEST_SHAPE as u64) == Ok(0) => {
+                let shape = Shape::first(end, capacity);
+                end += shape.size();
+                shape
+            }
+            _ => return None,
+        };
+        let text_at = end;
+        if text.len() > MAX_INLINE {
+            end += round_up(text.len() as u64);
+        }
+        if end > start && load_u32(bytes, HEADER_AUX as u64) != Ok(0) || end > document {
+            return None;
+        }
+        let mut plain = self.space.plain_to(end)?;
+        if end > start {
+            plain.write_u32(HEADER_USED as u64, end as u32);
+        }
+        let mut key_cell = needle.cell;
+        if key_cell == 0 {
+            plain.write_padded(start, key);
+            key_cell = span_at(start as u32, key.len() as u32, false);
+        }
+        let mut cell = value.cell;
+        if text.len() > MAX_INLINE {
+            plain.write_padded(text_at, text);
+            cell = span_at(text_at as u32, text.len() as u32, true);
+        } else if value.tag == TAG_STRING {
+            cell = Needle::new(text).cell;
+        }
+        if known.is_none() {
+            plain.zero(shape.offset, shape.size());
+            plain.write_u32(HEADER_NEWEST_SHAPE as u64, shape.offset as u32);
+        }
+        shape::put_key(&mut plain, shape, used, key_cell, needle.fingerprint);
+        record.append(&mut plain, shape.offset as u32, (value.tag, cell));
+        self.space.use_to(end);
+        Some(())
+    }
+}
+
+/// An object that is written behind a document.
+struct Message {
+    start: u32,
+    count: u32,
+    /// Behind what was written.
+    end: u64,
+    room: u64,
+    /// Most bytes of a text.
+    string: u32,
+}
+
+impl Message {
+    #[inline]
+    fn shape(&self) -> Shape {
+        let offset = self.start as u64 + record_size(self.count) as u64;
+        Shape { count: self.count, ..Shape::first(offset, self.count) }
+    }
+
+    /// Puts text that does not fit its cell behind the rest.
+    #[inline]
+    fn put(&mut self, plain: &mut Plain<'_>, text: &[u8], owned: bool) -> Option<u64> {
+        let at = self.end;
+        let end = at + round_up(text.len() as u64);
+        if end > self.room {
+            return None;
+        }
+        self.end = end;
+        plain.write_padded(at, text);
+        Some(span_at(at as u32, text.len() as u32, owned))
+    }
+
+    /// The record, its shape, the keys' texts and those of values, behind each other.
+    #[inline]
+    fn write<'v>(
+        &mut self,
+        plain: &mut Plain<'_>,
+        valid: bool,
+        key: impl Fn(usize) -> Option<&'v [u8]>,
+        value: impl Fn(usize) -> Option<Simple<'v>>,
+    ) -> Option<()> {
+        let (shape, count, string) = (self.shape(), self.count, self.string as usize);
+        let end = shape.offset + shape.size();
+        if end > self.room {
+            return None;
+        }
+        self.end = end;
+        let mut fingerprints = 0;
+        for index in 0..count {
+            let needle = Needle::new(key(index as usize)?);
+            let length = needle.text.len();
+            let fits = length <= MAX_SHAPE_KEY && length <= string;
+            if !fits || !(valid || needle.is_ascii()) {
+                return None;
+            }
+            // A key that comes twice is told elsewhere.
+            let maybe = has_byte(fingerprints, needle.fingerprint) || index >= 8;
+            if maybe && is_among(plain, shape, index, &needle) {
+                return None;
+            }
+            let cell = match needle.cell {
+                0 => self.put(plain, needle.text, false)?,
+                cell => cell,
+            };
+            fingerprints |= (needle.fingerprint as u64) << (8 * (index & 7));
+            plain
+                .write_u64(shape.offset + (SHAPE_FINGERPRINTS + (index & !7)) as u64, fingerprints);
+            plain.write_u64(shape.key_position(index), cell);
+            if index & 7 == 7 {
+                fingerprints = 0;
+            }
+        }
+        shape.write_header(plain, 0);
+        let record = Record::new(self.start, count, count, count, shape.offset as u32);
+        record.write_header(plain);
+        let mut tags = 0;
+        for index in 0..count {
+            let Simple { tag, mut cell, text, valid } = value(index as usize)?;
+            if tag == TAG_STRING {
+                if text.len() > string || !(valid || is_ascii(text)) {
+                    return None;
+                }
+                cell = match text.len() {
+                    ..=MAX_INLINE => Needle::new(text).cell,
+                    _ => self.put(plain, text, true)?,
+                };
+            }
+            tags |= (tag as u64) << (8 * (index & 7));
+            plain.write_u64(record.cell_position(index), cell);
+            if index & 7 == 7 || index + 1 == count {
+                plain.write_u64(record.tag_position(index & !7), tags);
+                tags = 0;
+            }
+        }
+        Some(())
+    }
+
+    /// Nothing is left of it.
+    #[cold]
+    #[inline(never)]
+    fn take_back(&self, plain: &mut Plain<'_>) {
+        plain.zero(self.start.into(), self.end.saturating_sub(self.start.into()));
+    }
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// Whether one of eight bytes is this one.
+#[inline]
+fn has_byte(word: u64, byte: u8) -> bool {
+    let word = word ^ (byte as u64 * ONES);
+    word.wrapping_sub(ONES) & !word & (ONES << 7) != 0
+}
+
+/// Whether a key is among the first `count` of a shape that is being written.
+#[inline(never)]
+fn is_among(plain: &Plain<'_>, shape: Shape, count: u32, needle: &Needle<'_>) -> bool {
+    let found = Shape { count, ..shape }.find(plain.bytes(), count, needle);
+    found.map_or(true, |found| found.is_some())
+}
+
+/// Index of a key in a record's shape; inner `None` where it is not there. Only the first of its
+/// fingerprints is looked at here.
+#[inline]
+fn find(bytes: &[u8], record: Record, shape: Shape, needle: &Needle<'_>) -> Option<Option<u32>> {
+    let used = record.used().min(shape.count);
+    let wanted = needle.fingerprint as u64 * ONES;
+    let word = load_u64(bytes, shape.offset + SHAPE_FINGERPRINTS as u64).ok()? ^ wanted;
+    let marks = word.wrapping_sub(ONES) & !word & (ONES << 7);
+    let index = marks.trailing_zeros() / 8;
+    if index < used && index < 8 {
+        let cell = load_u64(bytes, shape.key_position(index)).ok()?;
+        let same = match needle.cell {
+            0 => is_span(bytes, cell, needle.text),
+            wanted => cell == wanted,
+        };
+        if same {
+            return Some(Some(index));
+        }
+    } else if used <= 8 {
+        return Some(None);
+    }
+    find_further(bytes, record, shape, needle)
+}
+
+/// Whether a cell leads to this text, which is longer than a cell.
+#[inline(never)]
+fn is_span(bytes: &[u8], cell: u64, text: &[u8]) -> bool {
+    cell >> 32 & (MAX_SPAN | SPAN_INLINE) as u64 == text.len() as u64
+        && slice(bytes, cell & 0xFFFF_FFFF, text.len() as u64).is_ok_and(|found| equal(found, text))
+}
+
+#[inline(never)]
+fn find_further(
+    bytes: &[u8],
+    record: Record,
+    shape: Shape,
+    needle: &Needle<'_>,
+) -> Option<Option<u32>> {
+    shape.find(bytes, record.used(), needle).ok()
+}
