@@ -1033,7 +1033,6 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         "entry 8: integer 8",
         "leaf, count",
         "level 1, count",
-        "item 0: head",
         "item 0: entry",
         "item 0: node at",
         "fingerprints",
