@@ -251,7 +251,7 @@ def test_bytes_in_the_specifications(tmp_path: Path) -> None:
                 expected = bytes.fromhex(shown)
                 assert there[int(offset) :][: len(expected)] == expected, f"{source}, {offset}"
                 count += 1
-    assert count > 100
+    assert count > 90
     # The library reads the journal as the page has it.
     (tmp_path / "lap.lbuf").write_bytes(with_journal())
     assert livebuf.load(tmp_path / "lap.lbuf") == {"lap": 56}

@@ -797,7 +797,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     fn take_from_tail(&mut self, size: u64) -> Extent {
         let start = self.used as u64;
         self.extend(size);
-        Extent { cursor: start, end: start + size, ..Extent::default() }
+        Extent { cursor: start, end: start + size }
     }
 
     #[inline(never)]
@@ -849,7 +849,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         } else {
             self.zero(block, size);
         }
-        Some(Extent { cursor: block, end: block + size, ..Extent::default() })
+        Some(Extent { cursor: block, end: block + size })
     }
 
     /// Makes the used bytes longer by `size` zeroed bytes.
