@@ -320,6 +320,7 @@ impl Allowance {
     }
 
     /// A member's key. A short one, which a shape may have for many rows, is part of its value.
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn key(&mut self, length: usize) -> Result<()> {
         if length > MAX_SHAPE_KEY { self.text(length) } else { Ok(()) }
