@@ -844,8 +844,7 @@ macro_rules! from_the_top {
                     $($argument: $type,)*
                     visitor: V,
                 ) -> Result<V::Value> {
-                    let Nested { value, nesting } = self;
-                    let walk = Walk::new(value.document(), nesting);
+                    let (walk, value) = (Walk::new(&self), self.value);
                     let left = walk.nesting();
                     let reading = Reading { walk, known: Known::default() };
                     let place = Place { value, reading: &reading, left };

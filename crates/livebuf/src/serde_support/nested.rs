@@ -14,15 +14,29 @@ use core::cell::Cell;
 /// in unoptimised builds, and about 1 KiB in optimised ones; so 64 fit a thread of 256 KiB.
 pub const SERDE_NESTING: u16 = 64;
 
-/// Bounds a walk: its depth, and its work on a damaged document.
+/// Bytes of keys for each byte of a document, unless [`Nested::key_bytes`] says otherwise. serde gets
+/// the keys of each row: eight rows of one boolean under a key of 255 bytes stay below.
+const KEY_BYTES: u64 = 2048;
+
+/// Bounds a walk: its depth, its work on a damaged document, and the keys that are written out.
 pub(crate) struct Walk {
     left: Cell<Allowance>,
+    /// Bytes of keys, and how many were allowed at first.
+    keys: Cell<u64>,
+    most_keys: u64,
     nesting: u16,
 }
 
 impl Walk {
-    pub(crate) fn new(document: &[u8], nesting: u16) -> Walk {
-        Walk { left: Cell::new(Allowance::new(document, u64::MAX)), nesting }
+    pub(crate) fn new<M: Mode>(nested: &Nested<'_, M>) -> Walk {
+        let document = nested.value.document();
+        let most_keys = nested.key_bytes.unwrap_or(KEY_BYTES * document.len() as u64);
+        Walk {
+            left: Cell::new(Allowance::new(document, u64::MAX)),
+            keys: Cell::new(most_keys),
+            most_keys,
+            nesting: nested.nesting,
+        }
     }
 
     /// Deepest nesting that is followed.
@@ -53,6 +67,8 @@ impl Walk {
     /// Pays for a member: its key, and that it is a value.
     #[inline]
     pub(crate) fn member(&self, key: &str) -> Result<(), Error> {
+        let refused = Error::with_detail(ErrorKind::BudgetExceeded, 0, self.most_keys);
+        self.keys.set(self.keys.get().checked_sub(key.len() as u64).ok_or(refused)?);
         self.take(|left| left.value().and_then(|()| left.key(key.len())))
     }
 
@@ -72,11 +88,29 @@ impl Walk {
     }
 }
 
-/// A value for serde with another bound of nesting than [`SERDE_NESTING`]: [`Value::nested`].
+/// A value for serde with other bounds than usual: [`Value::nested`].
 #[derive(Clone, Copy, Debug)]
 pub struct Nested<'a, M: Mode> {
     pub(crate) value: Value<'a, M>,
     pub(crate) nesting: u16,
+    key_bytes: Option<u64>,
+}
+
+impl<M: Mode> Nested<'_, M> {
+    /// At most so many bytes of keys are given to serde; more is
+    /// [`ErrorKind::BudgetExceeded`]. By default 2,048 for each byte of the document. A table has its
+    /// keys once, and serde gets them for each row, so a few bytes may stand for very many.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([{"lap": 1}, {"lap": 2}]);
+    /// let few = doc.doc().root().nested(64).key_bytes(5);
+    /// assert!(serde_json::to_string(&few).is_err());
+    /// assert!(serde_json::to_string(&few.key_bytes(6)).is_ok());
+    /// ```
+    #[must_use]
+    pub fn key_bytes(self, most: u64) -> Self {
+        Nested { key_bytes: Some(most), ..self }
+    }
 }
 
 impl<'a, M: Mode> Value<'a, M> {
@@ -101,6 +135,6 @@ impl<'a, M: Mode> Value<'a, M> {
     /// # Ok::<(), livebuf::SerdeError>(())
     /// ```
     pub fn nested(self, nesting: u16) -> Nested<'a, M> {
-        Nested { value: self, nesting }
+        Nested { value: self, nesting, key_bytes: None }
     }
 }

@@ -764,7 +764,7 @@ impl<M: Mode> Serialize for Below<'_, '_, M> {
 
 impl<M: Mode> Serialize for Nested<'_, M> {
     fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let walk = Walk::new(self.value.document(), self.nesting);
+        let walk = Walk::new(self);
         Below { value: self.value, walk: &walk, left: self.nesting }.serialize(serializer)
     }
 }
