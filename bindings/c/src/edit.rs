@@ -1125,7 +1125,7 @@ pub unsafe extern "C" fn livebuf_set_i64_n(
         #[cfg(not(feature = "small"))]
         match set_shortly(doc, node, key, length, Simple::cell(TAG_INT, value as u64)) {
             true => OK,
-            false => set_i64(doc, node, key, length, value),
+            false => set_number(doc, node, key, length, value),
         }
     }
 }
@@ -1153,7 +1153,7 @@ pub unsafe extern "C" fn livebuf_set_f64_n(
         #[cfg(not(feature = "small"))]
         match set_shortly(doc, node, key, length, Simple::cell(TAG_FLOAT, value.to_bits())) {
             true => OK,
-            false => set_f64(doc, node, key, length, value),
+            false => set_number(doc, node, key, length, value),
         }
     }
 }
@@ -1207,35 +1207,18 @@ pub unsafe extern "C" fn livebuf_set_str_n(
     }
 }
 
-/// The general way of [`livebuf_set_i64_n`].
+/// The general way of [`livebuf_set_i64_n`] and [`livebuf_set_f64_n`].
 ///
 /// # Safety
 /// As there.
 #[cfg(not(feature = "small"))]
 #[inline(never)]
-unsafe fn set_i64(
+unsafe fn set_number<'v>(
     doc: *mut livebuf_doc,
     node: livebuf_node,
     key: *const c_char,
     length: usize,
-    value: i64,
-) -> livebuf_status {
-    // SAFETY: passed on.
-    unsafe { store_scalar(doc, SetText(node, key, length), move || Ok(value)) }
-}
-
-/// The general way of [`livebuf_set_f64_n`].
-///
-/// # Safety
-/// As there.
-#[cfg(not(feature = "small"))]
-#[inline(never)]
-unsafe fn set_f64(
-    doc: *mut livebuf_doc,
-    node: livebuf_node,
-    key: *const c_char,
-    length: usize,
-    value: f64,
+    value: impl Into<New<'v>>,
 ) -> livebuf_status {
     // SAFETY: passed on.
     unsafe { store_scalar(doc, SetText(node, key, length), move || Ok(value)) }

@@ -356,7 +356,8 @@ impl Dictionary {
     /// counted, before they get codes for nothing.
     fn of<'v>(
         count: u32,
-        (size, alone): (u64, bool),
+        size: u64,
+        alone: bool,
         runs: impl Iterator<Item = Run<'v>> + Clone,
         texts: &Texts,
         codes: &mut HashIndex,
@@ -565,7 +566,7 @@ impl Planner<'_> {
         if let Some((_, size, _)) = run {
             most = most.min(size);
         }
-        let dictionary = Dictionary::of(count, (most, alone), runs.clone(), texts, self.codes);
+        let dictionary = Dictionary::of(count, most, alone, runs.clone(), texts, self.codes);
         let plan = match dictionary {
             Some((dictionary, uses)) => {
                 // No text is measured twice.
