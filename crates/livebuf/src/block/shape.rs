@@ -7,16 +7,27 @@
 //!
 //! A record uses the first n keys of its shape. Shapes are linked from the newest to the
 //! oldest. The header has the newest one's offset.
+//!
+//! A table of more than 255 columns has a wide shape, which serves such tables alone. It is full
+//! from the beginning. In place of the fingerprints it has the numbers of its keys in the order of
+//! their bytes:
+//!
+//! ```text
+//! byte 0     1  2  3      4..8   8..12  12..16  16..
+//!      kind  0  0  flags  older  count  0       order, key cells
+//! ```
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{check, load_u8, load_u32, load_u64};
+use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64};
 use crate::format::cell::{Needle, span_at_position};
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer, Space};
 use crate::store::storage::Storage;
 use crate::store::target::Target;
+use core::cmp::Ordering;
 
-/// A shape's first four bytes, checked to be a shape.
+/// A shape's first four bytes, checked to be a shape. It is a wide one if the capacity is above
+/// [`MAX_FIELDS`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) offset: u64,
@@ -35,6 +46,30 @@ impl Shape {
         Ok(Shape { offset, capacity: capacity as u32, count: count as u32, flags })
     }
 
+    /// A shape that may be wide: that of a table.
+    #[inline]
+    pub(crate) fn of_table(bytes: &[u8], offset: u64) -> Result<Shape> {
+        match load_u8(bytes, offset)? {
+            KIND_WIDE_SHAPE => Shape::load_wide(bytes, offset),
+            _ => Shape::load(bytes, offset),
+        }
+    }
+
+    #[inline(never)]
+    fn load_wide(bytes: &[u8], offset: u64) -> Result<Shape> {
+        let count = load_u32(bytes, offset + WIDE_SHAPE_COUNT as u64)?;
+        if count <= MAX_FIELDS as u32 || count > MAX_COLUMNS as u32 {
+            return Err(Error::new(ErrorKind::BadCount, offset));
+        }
+        let flags = load_u8(bytes, offset + SHAPE_FLAGS as u64)?;
+        Ok(Shape { offset, capacity: count, count, flags })
+    }
+
+    #[inline]
+    pub(crate) fn is_wide(&self) -> bool {
+        self.capacity > MAX_FIELDS as u32
+    }
+
     /// A document's first shape, still without keys.
     #[inline]
     pub(crate) fn first(offset: u64, capacity: u32) -> Shape {
@@ -45,7 +80,11 @@ impl Shape {
     /// stores before it.
     #[inline]
     fn head(&self) -> u32 {
-        KIND_SHAPE as u32 | self.capacity << 8 | self.count << 16 | (self.flags as u32) << 24
+        let flags = (self.flags as u32) << 24;
+        match self.is_wide() {
+            true => KIND_WIDE_SHAPE as u32 | flags,
+            false => KIND_SHAPE as u32 | self.capacity << 8 | self.count << 16 | flags,
+        }
     }
 
     pub(crate) fn is_private(&self) -> bool {
@@ -74,6 +113,9 @@ impl Shape {
     /// Index of a key among the first `used`.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn find(&self, bytes: &[u8], used: u32, needle: &Needle<'_>) -> Result<Option<u32>> {
+        if self.is_wide() {
+            return self.find_by_order(bytes, needle.text);
+        }
         let used = used.min(self.count);
         const ONES: u64 = 0x0101_0101_0101_0101;
         let wanted = needle.fingerprint as u64 * ONES;
@@ -97,6 +139,37 @@ impl Shape {
             base += 8;
         }
         Ok(None)
+    }
+}
+
+impl Shape {
+    /// Of a wide shape: the number of the key at this place in the order of the keys.
+    #[inline]
+    pub(crate) fn ordered(&self, bytes: &[u8], place: u32) -> Result<u32> {
+        let at = self.offset + (WIDE_SHAPE_ORDER + 2 * place) as u64;
+        load_u16(bytes, at).map(u32::from)
+    }
+
+    /// Finds a key of a wide shape by halving.
+    #[inline(never)]
+    fn find_by_order(&self, bytes: &[u8], key: &[u8]) -> Result<Option<u32>> {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let number = self.ordered(bytes, middle)?;
+            match self.key(bytes, number)?.cmp(key) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Ok(Some(number)),
+                Ordering::Greater => high = middle,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes which key of a wide shape is at this place in the order of the keys.
+    pub(crate) fn put_in_order(&self, target: &mut impl Target, place: u32, number: u32) {
+        let at = self.offset + (WIDE_SHAPE_ORDER + 2 * place) as u64;
+        target.write(at, &(number as u16).to_le_bytes());
     }
 }
 
@@ -143,7 +216,7 @@ fn same_keys(bytes: &[u8], a: Shape, b: Shape, count: u32) -> Result<bool> {
     Ok(true)
 }
 
-/// Calls `with` on the newest shapes until it answers.
+/// Calls `with` on the newest shapes that a record can use, until it answers.
 #[inline]
 pub(crate) fn among_newest<R>(
     bytes: &[u8],
@@ -166,8 +239,10 @@ fn among_older<R>(
         if offset == 0 {
             break;
         }
-        let shape = Shape::load(bytes, offset as u64)?;
-        if let Some(found) = with(shape)? {
+        let shape = Shape::of_table(bytes, offset as u64)?;
+        if !shape.is_wide()
+            && let Some(found) = with(shape)?
+        {
             return Ok(Some(found));
         }
         offset = load_u32(bytes, offset as u64 + SHAPE_OLDER as u64)?;
@@ -287,6 +362,9 @@ impl Shape {
     #[inline]
     pub(crate) fn write_header(&self, target: &mut impl Target, older: u32) {
         target.write_u64(self.offset, self.head() as u64 | (older as u64) << 32);
+        if self.is_wide() {
+            target.write_u64(self.offset + WIDE_SHAPE_COUNT as u64, self.count.into());
+        }
     }
 }
 
@@ -351,9 +429,9 @@ pub(crate) fn put_key(
     shape
 }
 
-/// Another record uses this shape from now on, so it is not private any more.
+/// Another record or table uses this shape from now on, so it is not private any more.
 pub(crate) fn adopt<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32) {
-    if let Ok(loaded) = Shape::load(space.bytes(), shape as u64)
+    if let Ok(loaded) = Shape::of_table(space.bytes(), shape as u64)
         && loaded.is_private()
     {
         space.write_u8(shape as u64 + SHAPE_FLAGS as u64, loaded.flags & !SHAPE_PRIVATE);
@@ -366,7 +444,7 @@ pub(crate) fn leave<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32
     if shape == 0 || !space.trusted {
         return;
     }
-    let Ok(loaded) = Shape::load(space.bytes(), shape as u64) else { return };
+    let Ok(loaded) = Shape::of_table(space.bytes(), shape as u64) else { return };
     if !loaded.is_private() {
         return;
     }
