@@ -124,7 +124,7 @@ impl Structure {
             match kind {
                 RegionKind::Array => columns.push(offset),
                 RegionKind::Table => columns.extend((offset + 24..offset + length).step_by(16)),
-                RegionKind::List => columns.extend((offset + 24..offset + length).step_by(16)),
+                RegionKind::List => columns.extend((offset + 16..offset + length).step_by(16)),
                 _ => {}
             }
         }
@@ -357,7 +357,7 @@ fn change(
             if kind != RegionKind::Table {
                 return None;
             }
-            let rows = word(bytes, table + 8) as usize;
+            let rows = word(bytes, table + 28) as usize;
             let count = 1 + input.below(3);
             let mut entries = Vec::new();
             let mut row = 0;
@@ -377,7 +377,7 @@ fn change(
             let mut header = vec![5, 9, 0, 0, count as u8, 0, 0, 0, count as u8, 0, 0, 0];
             header.extend_from_slice(&(data as u32).to_le_bytes());
             let extras = append(bytes, &header);
-            put(bytes, table + 20, extras as u32);
+            put(bytes, table + 16, extras as u32);
         }
         // Bits of absent rows and gaps, and what lies below them.
         34 | 35 => {

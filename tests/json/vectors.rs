@@ -783,13 +783,13 @@ fn lists_in_one_another(lists: u32, tensor: u8) -> Vec<u8> {
     let mut bytes = livebuf_json::from_slice(b"[1]").unwrap().as_bytes()[..32].to_vec();
     bytes.extend([5, 18, 0, tensor, 1, 0, 0, 0, 1, 0, 0, 0, 48, 0, 0, 0]);
     for level in 0..lists {
-        let at = 48 + 40 * level;
-        let owner = if level == 0 { 32 } else { at - 40 };
+        let at = 48 + 32 * level;
+        let owner = if level == 0 { 32 } else { at - 32 };
         let column = if level == lists - 1 { 6 } else { 18 };
-        bytes.extend([9, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-        bytes.extend(u64::from(owner).to_le_bytes());
+        bytes.extend([9, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend(u32::to_le_bytes(owner));
         bytes.extend([5, column, 0, tensor, 1, 0, 0, 0, 1, 0, 0, 0]);
-        bytes.extend((at + 40).to_le_bytes());
+        bytes.extend((at + 32).to_le_bytes());
     }
     bytes.extend([7, 0, 0, 0, 0, 0, 0, 0]);
     let used = bytes.len() as u32;
@@ -892,7 +892,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         let (tags, cells) = (data + 8, data + 16);
         assert_eq!(extra_form[tags..tags + 2], [0x21, 0x20]);
         let table = word(&extra_form, word(&extra_form, cells) + 12);
-        let entries = word(&extra_form, word(&extra_form, table + 20) + 12);
+        let entries = word(&extra_form, word(&extra_form, table + 16) + 12);
         extra_form.copy_within(cells + 8..cells + 12, entries);
         extra_form[tags + 1] = 0x01;
         extra_form[cells + 8..cells + 16].fill(0);
@@ -907,9 +907,9 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     let below = |bytes: &[u8]| word(bytes, word(bytes, 8) + 12);
     let (table, list) = (of("table"), of("list"));
     let (rows_of, list_at) = (below(&table), below(&list));
-    let offsets = word(&list, list_at + 52);
+    let offsets = word(&list, list_at + 44);
     let extras = edited().into_iter().find(|(name, _)| *name == "table_extras").unwrap().1.to_vec();
-    let entries = word(&extras, word(&extras, below(&extras) + 20) + 12);
+    let entries = word(&extras, word(&extras, below(&extras) + 16) + 12);
     // Rows 1 and 3 are absent: of "a" an i8 column, of "b" one with gaps, of "c" cells, of "d"
     // a list with offsets, of "e" one of fixed length, of "f" a column of nulls.
     let absent = json(
@@ -920,16 +920,16 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     let objects = word(&absent, below(&absent) + 24 + 12);
     let column = |index: usize| word(&absent, objects + 24 + 16 * index + 12);
     // Values behind 8 bytes of bitmap; fixed lists and lists with their elements and offsets.
-    let (fixed, texts) = (word(&absent, column(4) + 36), word(&absent, column(3) + 52));
+    let (fixed, texts) = (word(&absent, column(4) + 28), word(&absent, column(3) + 44));
     let nullable = of("column_nullable");
     // A struct column with gaps, without rows and room, and its shape.
     let no_rows = {
         let blocks: [u64; 10] = [
             0x11005,
             0x3000000000,
-            0x5800000108,
-            0x800000000,
-            0x20,
+            0x5800000008,
+            0x2000000000,
+            0x100000000,
             0x205,
             0x0,
             0x10101,
@@ -938,7 +938,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ];
         let mut bytes = numbers[..32].to_vec();
         bytes.extend(blocks.iter().flat_map(|word| word.to_le_bytes()));
-        patch(&bytes, &[(20, bytes.len() as u8), (24, 88), (60, 0)])
+        patch(&bytes, &[(20, bytes.len() as u8), (24, 88)])
     };
     let deep = {
         let mut bytes = livebuf_json::from_slice(b"[[]]").unwrap().to_vec();
@@ -1057,13 +1057,13 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadCount_blank_list", patch(&absent, &[(texts + 1, 0), (texts + 2, 1)])),
         ("NotZero_null_column_bit", patch(&absent, &[(column(5), 1)])),
         ("WrongBlock_table_owner_column", patch(&absent, &[(objects + 2, 1)])),
-        ("BadCode_table_form", patch(&absent, &[(objects + 3, 2)])),
+        ("BadCode_table_form", patch(&absent, &[(objects + 1, 2)])),
         ("BadCode_orders_column", patch(&ordered, &[(orders + 1, 6)])),
         ("BadCode_orders_gaps", patch(&ordered, &[(orders + 2, 1)])),
         ("BadIndex_order_beyond", patch(&ordered, &[(order, 3)])),
         ("BadIndex_order_twice", patch(&ordered, &[(order, 0), (order + 1, 0)])),
-        ("BadCount_table_rows", patch(&table, &[(rows_of + 8, 9)])),
-        ("WrongBlock_table_owner", patch(&table, &[(rows_of + 16, 8)])),
+        ("BadCount_table_rows", patch(&table, &[(rows_of + 28, 9)])),
+        ("WrongBlock_table_owner", patch(&table, &[(rows_of + 12, 8)])),
         ("BadIndex_extras", patch(&extras, &[(entries + 4, 3), (entries + 12, 3)])),
         ("BadCount_list_offsets", patch(&list, &[(offsets + 9, 9)])),
         ("BadIndex_list_offsets", patch(&list, &[(offsets + 2, 1)])),
@@ -1120,7 +1120,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             bytes[20..24].copy_from_slice(&used.to_le_bytes());
             bytes
         }),
-        ("BadCount_bitmaps_of_no_capacity", patch(&no_rows, &[(below(&no_rows) + 12, 8)])),
+        ("BadCount_bitmaps_of_no_capacity", patch(&no_rows, &[(below(&no_rows) + 8, 8)])),
         ("WrongBlock_record_kind", patch(&shared, &[(child, 9)])),
         // Three values and a word of marks behind them; bitmap, ten values, marks.
         ("NotZero_mark_behind_count", patch(&json("[2,2.0,2.5]"), &[(64, 0b1010)])),
@@ -1213,12 +1213,12 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadCell_decimal_column", patch(&given(json!([price, price])), &[(48, 39)])),
         // A bitmap, then slots of 16 bytes.
         ("NotZero_uuid_gap", patch(&given(json!([id, (), id, id])), &[(80, 1)])),
-        // The array's header is at 32; of rows, the elements' header is 24 behind the list's.
+        // The array's header is at 32; of rows, the elements' header is 16 behind the list's.
         ("BadCode_tensor_type", patch(&given(json!(["a"])), &[(35, 1)])),
         ("BadCode_tensor_gaps", patch(&given(json!([1, 2, (), 4, 5, 6, 7, 8])), &[(35, 1)])),
         ("BadCode_tensor_elements", {
             let (_, doc) = tensors().into_iter().find(|(name, _)| *name == "dimensions").unwrap();
-            patch(doc.as_bytes(), &[(48 + 24 + 3, 0)])
+            patch(doc.as_bytes(), &[(48 + 16 + 3, 0)])
         }),
         ("BadCode_tensor_column", {
             let table = json("[{\"a\":1},{\"a\":2}]");
@@ -1227,7 +1227,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         // Of 17 dimensions.
         ("NestingLimit_tensor", lists_in_one_another(16, 1)),
         ("NestingLimit_columns", lists_in_one_another(17, 0)),
-        ("NotZero_offsets_tensor", patch(&list, &[(list_at + 40 + 3, 1)])),
+        ("NotZero_offsets_tensor", patch(&list, &[(list_at + 32 + 3, 1)])),
         ("BadCode_f16_column", patch(&json("[300,400]"), &[(33, 35)])),
         ("BadCell_bool8", {
             let mut doc = DocBuf::new().unwrap();

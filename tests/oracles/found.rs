@@ -578,7 +578,7 @@ fn graft_of_a_row_whose_further_fields_repeat_a_key() {
     };
     // The record with "c" comes to name the table's shape, so its first key is "a".
     let table = word(&bytes, word(&bytes, 8) + 12);
-    let extras = word(&bytes, table + 20);
+    let extras = word(&bytes, table + 16);
     let record = word(&bytes, word(&bytes, extras + 12)) as usize;
     let shape = word(&bytes, table + 4);
     bytes[record + 4..record + 8].copy_from_slice(&shape.to_le_bytes());

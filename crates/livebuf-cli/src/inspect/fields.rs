@@ -222,8 +222,8 @@ impl<'a> Fields<'a> {
                 self.learn_column(offset);
             }
             RegionKind::Table => {
-                let form = self.byte(offset + u64::from(TABLE_FORM));
-                let columns = self.byte(offset + u64::from(TABLE_COLUMNS));
+                let form = self.byte(offset + u64::from(NESTED_FORM));
+                let columns = word(TABLE_COLUMNS) as u16;
                 for index in 0..u32::from(columns) + u32::from(form) {
                     self.learn_column(offset + u64::from(table_column(index)));
                 }
@@ -582,19 +582,19 @@ impl<'a> Fields<'a> {
 
     fn table(&self, row: &mut Row, offset: u64) {
         let word = |at: u32| self.word(offset + u64::from(at));
-        let columns = self.byte(offset + u64::from(TABLE_COLUMNS));
+        let columns = word(TABLE_COLUMNS) as u16;
         let shape = word(TABLE_SHAPE);
-        let width = counted(columns.into(), "column");
-        row.add(8, format!("table of {width}; shape {}", at(shape)));
-        let (rows, bits) = (counted(word(TABLE_ROWS), "row"), at(word(NESTED_BITS)));
-        row.add(8, format!("{rows}; bitmaps {bits}"));
-        let (owner, extras) = (self.owner(offset), at(word(TABLE_EXTRAS)));
-        row.add(8, format!("{owner}; further fields {extras}"));
+        let ordered = self.byte(offset + u64::from(NESTED_FORM)) == 1;
+        let orders = if ordered { ", with orders" } else { "" };
+        row.add(8, format!("table{orders}; shape {}", at(shape)));
+        row.add(8, format!("bitmaps {}; {}", at(word(NESTED_BITS)), self.owner(offset)));
+        let (extras, width) = (at(word(TABLE_EXTRAS)), counted(columns.into(), "column"));
+        row.add(8, format!("further fields {extras}; {width}"));
         for index in 0..u32::from(columns) {
             let name = format!("{}: ", quoted(self.key(shape, index)));
             self.column_header(row, &name);
         }
-        if self.byte(offset + u64::from(TABLE_FORM)) == 1 {
+        if ordered {
             self.column_header(row, "orders of members: ");
         }
     }
@@ -604,7 +604,7 @@ impl<'a> Fields<'a> {
         let owner = self.word(nested + u64::from(NESTED_OWNER));
         match self.byte(owner) {
             KIND_TABLE => {
-                let column = self.byte(nested + u64::from(NESTED_COLUMN));
+                let column = self.word(nested + u64::from(NESTED_COLUMN)) as u16;
                 format!("column {column} of the table at {owner}")
             }
             KIND_LIST => format!("elements of the list at {owner}"),
@@ -619,8 +619,7 @@ impl<'a> Fields<'a> {
             length => format!("of {length} each"),
         };
         row.add(8, format!("list of arrays {length}"));
-        row.add(8, format!("bitmaps {}", at(word(NESTED_BITS))));
-        row.add(8, self.owner(region.offset));
+        row.add(8, format!("bitmaps {}; {}", at(word(NESTED_BITS)), self.owner(region.offset)));
         self.column_header(row, "elements: ");
         if region.length == u64::from(LIST_SIZE) {
             self.column_header(row, "offsets: ");

@@ -1,8 +1,8 @@
 //! Lists: the arrays of a list column, behind each other in one column (FORMAT 6.4).
 //!
 //! ```text
-//! byte 0     1     2..4   4..8    8..12  12..16  16..20  20..24  24..      40..
-//!      kind  form  place  length  zero   bits    owner   zero    elements  offsets
+//! byte 0     1     2..4   4..8    8..12  12..16  16..      32..
+//!      kind  form  place  length  bits   owner   elements  offsets
 //! ```
 //!
 //! A list never moves while it lives: its headers keep their places. Their data may move.
@@ -44,12 +44,8 @@ impl List {
     /// Writes the header; those of the columns are still to be written. `bits` is where the
     /// bitmaps of the arrays lie, 0 for none.
     pub(crate) fn write_header(&self, space: &mut impl Target, owner: Owner, bits: u32) {
-        let at = self.offset;
-        let first = [KIND_LIST, self.length.is_some() as u8, owner.column, 0];
-        let length = self.length.unwrap_or(0);
-        space.write_u64(at as u64, u32::from_le_bytes(first) as u64 | (length as u64) << 32);
-        space.write_u64((at + TABLE_ROWS) as u64, (bits as u64) << 32);
-        space.write_u32((at + NESTED_OWNER) as u64, owner.block);
+        let kind = (KIND_LIST, self.length.is_some().into());
+        owner.write(space, kind, self.offset, self.length.unwrap_or(0), bits);
     }
 
     /// The elements of all arrays.

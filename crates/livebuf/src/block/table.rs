@@ -1,11 +1,11 @@
 //! Tables: what struct columns lead to (FORMAT 6.3).
 //!
 //! ```text
-//! byte 0     1        2      3      4..8   8..12  12..16  16..20  20..24  24..
-//!      kind  columns  place  form   shape  rows   bits    owner   extras  column headers
+//! byte 0     1     2..4   4..8   8..12  12..16  16..20  20..22   22..24  24..
+//!      kind  form  place  shape  bits   owner   extras  columns  zero    column headers
 //! ```
 //!
-//! Where the form is 1, one more column says in which order some rows have their members.
+//! Each column has an element for every row, so the first one's count is that of the rows. Where the form is 1, one more column says in which order some rows have their members.
 //!
 //! A table never moves while it lives: its headers keep their places. Their data may move.
 
@@ -43,17 +43,19 @@ impl Table {
         if first as u8 != KIND_TABLE {
             return Err(Error::new(ErrorKind::WrongBlock, at));
         }
-        if first & 0xFF00 == 0 {
+        let last = load_u64(bytes, at + TABLE_EXTRAS as u64)?;
+        let columns = (last >> 32) as u16;
+        if columns == 0 {
             // Without columns any count of rows would take no bytes.
             return Err(Error::new(ErrorKind::BadCount, at));
         }
         Ok(Table {
             offset,
-            columns: (first >> 8) as u8 as u32,
+            columns: columns.into(),
             shape: (first >> 32) as u32,
-            rows: load_u32(bytes, at + TABLE_ROWS as u64)?,
-            extras: load_u32(bytes, at + TABLE_EXTRAS as u64)?,
-            ordered: (first >> 24) as u8 != 0,
+            rows: load_u32(bytes, at + (TABLE_HEADERS + ARRAY_COUNT) as u64)?,
+            extras: last as u32,
+            ordered: (first >> 8) as u8 != 0,
         })
     }
 
@@ -207,17 +209,9 @@ impl Table {
     /// Writes the header; the columns' headers are still to be written. `bits` is where the
     /// bitmaps of the rows lie, 0 for none.
     pub(crate) fn write_header(&self, space: &mut impl Target, owner: Owner, bits: u32) {
-        let at = self.offset;
-        let first = [KIND_TABLE, self.columns as u8, owner.column, self.ordered.into()];
-        let first = u32::from_le_bytes(first) as u64 | (self.shape as u64) << 32;
-        space.write_u64(at as u64, first);
-        space.write_u64((at + TABLE_ROWS) as u64, self.rows as u64 | (bits as u64) << 32);
-        let words = owner.block as u64 | (self.extras as u64) << 32;
-        space.write_u64((at + NESTED_OWNER) as u64, words);
-    }
-
-    pub(crate) fn set_rows<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, rows: u32) {
-        space.write_u32((self.offset + TABLE_ROWS) as u64, rows);
+        owner.write(space, (KIND_TABLE, self.ordered.into()), self.offset, self.shape, bits);
+        let last = self.extras as u64 | (self.columns as u64) << 32;
+        space.write_u64((self.offset + TABLE_EXTRAS) as u64, last);
     }
 
     /// Writes the offset of the array with the extras.

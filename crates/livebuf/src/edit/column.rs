@@ -418,10 +418,7 @@ fn open_rows<S: Storage, O: Observer>(
         let feed = feed.members(sink.bytes(), table, index)?;
         open(sink, Place::column(table, index), at, added, &feed)?;
     }
-    sink.try_write(|editor, _| {
-        table.set_rows(&mut editor.space, table.rows + added);
-        editor.shift_extras(table, at, 0, added)
-    })?;
+    sink.try_write(|editor, _| editor.shift_extras(table, at, 0, added))?;
     let mut further = 0;
     feed.each(sink, |sink, put| {
         further += u32::from(put.has_further(sink.bytes(), table)?);
@@ -1110,8 +1107,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     self.close_from(table.header(index), at, count)?;
                 }
                 self.shift_extras(table, at, count, 0)?;
-                let rows = table.rows.saturating_sub(count);
-                table.set_rows(&mut self.space, rows);
             }
             ColumnType::List => {
                 let list = List::load(self.space.bytes(), column.data)?;
@@ -1163,7 +1158,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     self.close_holes(table.header(index), map, each)?;
                 }
                 self.renumber_extras(table, map, each)?;
-                table.set_rows(&mut self.space, live);
             }
             ColumnType::List => {
                 // Holes have no elements. Behind each row stands where its elements end.

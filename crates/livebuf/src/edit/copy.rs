@@ -991,7 +991,7 @@ impl<'v> Copier<'v> {
                 check_orders(source, table, column)?;
             }
             let copy = Elements { offset: copy.header(index), ..column };
-            let owner = Owner { block: at, column: index as u8 };
+            let owner = Owner { block: at, column: index as u16 };
             self.column(sink, column, copy, owner, around)?;
         }
         Ok(at)

@@ -292,7 +292,7 @@ impl<S: Storage> Encoder<S> {
         node.records = table;
         node.count += 1;
         for (column, index) in columns.iter().zip(0u32..) {
-            let owner = Owner { block: table, column: index as u8 };
+            let owner = Owner { block: table, column: index as u16 };
             self.write_column(column, table + table_column(index), owner)?;
         }
         Ok(table)

@@ -232,22 +232,20 @@ pub const MAX_COLUMN_DEPTH: usize = 16;
 /// Most dimensions of a tensor (FORMAT 6.6).
 pub const MAX_DIMENSIONS: usize = 16;
 
-/// Offset of a table's count of columns.
-pub const TABLE_COLUMNS: u32 = 1;
-/// Offset of a table's form: 1 where its last column has the orders of its rows' members, else 0.
-pub const TABLE_FORM: u32 = 3;
+/// Offset of a table's or list's form.
+pub const NESTED_FORM: u32 = 1;
+/// Offset of the number of the owner's column that a table or list is the data of: 2 bytes.
+pub const NESTED_COLUMN: u32 = 2;
+/// Offset of the offset of a table's or list's bitmaps.
+pub const NESTED_BITS: u32 = 8;
+/// Offset of the offset of a table's or list's owner: an array, a table or a list.
+pub const NESTED_OWNER: u32 = 12;
 /// Offset of a table's shape: its columns' keys.
 pub const TABLE_SHAPE: u32 = 4;
-/// Offset of a table's count of rows.
-pub const TABLE_ROWS: u32 = 8;
-/// Offset of the offset of a table's or list's bitmaps.
-pub const NESTED_BITS: u32 = 12;
-/// Offset of the number of the owner's column that a table or list is the data of.
-pub const NESTED_COLUMN: u32 = 2;
-/// Offset of the offset of a table's or list's owner: an array, a table or a list.
-pub const NESTED_OWNER: u32 = 16;
 /// Offset of the offset of a table's extras: an array of objects, and their rows.
-pub const TABLE_EXTRAS: u32 = 20;
+pub const TABLE_EXTRAS: u32 = 16;
+/// Offset of a table's count of columns: 2 bytes, and 2 that are 0.
+pub const TABLE_COLUMNS: u32 = 20;
 /// Offset of a table's column headers.
 pub const TABLE_HEADERS: u32 = 24;
 
@@ -261,18 +259,16 @@ pub const fn table_column(index: u32) -> u32 {
     TABLE_HEADERS + ARRAY_SIZE * index
 }
 
-/// Offset of a list's form: 0 with offsets, 1 of fixed length.
-pub const LIST_FORM: u32 = 1;
 /// Offset of the fixed length of a list's elements.
 pub const LIST_LENGTH: u32 = 4;
 /// Offset of the header of a list's elements.
-pub const LIST_CHILD: u32 = 24;
+pub const LIST_CHILD: u32 = 16;
 /// Offset of the header of a list's offsets. The list ends behind this header.
-pub const LIST_OFFSETS: u32 = 40;
+pub const LIST_OFFSETS: u32 = 32;
 /// Size of a list of fixed length.
-pub const FIXED_LIST_SIZE: u32 = 40;
+pub const FIXED_LIST_SIZE: u32 = 32;
 /// Size of a list with offsets.
-pub const LIST_SIZE: u32 = 56;
+pub const LIST_SIZE: u32 = 48;
 
 // --- FORMAT 7: maps ---------------------------------------------------------
 

@@ -7,7 +7,7 @@ use crate::block::shape::Shape;
 use crate::block::table::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::load_u32;
-use crate::format::layout::{ARRAY_COUNT, LIST_CHILD, TABLE_ROWS};
+use crate::format::layout::{ARRAY_COUNT, LIST_CHILD, TABLE_HEADERS};
 use crate::view::Mode;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -67,7 +67,8 @@ impl<'de> Known<'de> {
     /// The table at this offset; `None` where it is better looked at anew.
     #[inline]
     pub(super) fn rows<M: Mode>(&self, bytes: &'de [u8], offset: u32) -> Option<&Rows<'de>> {
-        let count = load_u32(bytes, u64::from(offset) + TABLE_ROWS as u64).ok()?;
+        let count =
+            load_u32(bytes, u64::from(offset) + (TABLE_HEADERS + ARRAY_COUNT) as u64).ok()?;
         match self.find(offset, count, || Rows::learn::<M>(bytes, offset).map(Seen::Rows))? {
             Seen::Rows(rows) => Some(rows),
             _ => None,

@@ -1313,9 +1313,10 @@ impl<'a, 's> Walk<'a, 's> {
         let table = Table::load(self.bytes, column.data)?;
         let at = table.offset as u64;
         self.claim_block(RegionKind::Table, at, table.size())?;
-        if load_u8(self.bytes, at + TABLE_FORM as u64)? > 1 {
-            return Err(error(ErrorKind::BadCode, at + TABLE_FORM as u64));
+        if load_u8(self.bytes, at + NESTED_FORM as u64)? > 1 {
+            return Err(error(ErrorKind::BadCode, at + NESTED_FORM as u64));
         }
+        self.zero(at + (TABLE_COLUMNS + 2) as u64, at + TABLE_HEADERS as u64)?;
         if table.rows != column.count {
             return Err(error(ErrorKind::BadCount, at));
         }
@@ -1339,7 +1340,7 @@ impl<'a, 's> Walk<'a, 's> {
             if below.count != table.rows {
                 return Err(error(ErrorKind::BadCount, below.offset as u64));
             }
-            let owner = Owner { block: table.offset, column: index as u8 };
+            let owner = Owner { block: table.offset, column: index as u16 };
             if index == table.columns {
                 check_orders_header(below)?;
             }
@@ -1386,20 +1387,17 @@ impl<'a, 's> Walk<'a, 's> {
     ) -> Result<()> {
         let list = List::load(self.bytes, column.data)?;
         let at = list.offset as u64;
-        let form = load_u8(self.bytes, at + LIST_FORM as u64)?;
+        let form = load_u8(self.bytes, at + NESTED_FORM as u64)?;
         if form > 1 || (form == 1) != (column.column == ColumnType::FixedList) {
-            return Err(error(ErrorKind::BadCode, at + LIST_FORM as u64));
+            return Err(error(ErrorKind::BadCode, at + NESTED_FORM as u64));
         }
         self.claim_block(RegionKind::List, at, list.size())?;
-        self.zero(at + 3, at + LIST_LENGTH as u64)?;
-        self.zero(at + TABLE_ROWS as u64, at + NESTED_BITS as u64)?;
-        self.zero(at + TABLE_EXTRAS as u64, at + LIST_CHILD as u64)?;
         self.nested(column, owner)?;
         let child = self.column_header(at + LIST_CHILD as u64)?;
         let elements = match list.length {
             Some(length) => length as u64 * column.count as u64,
             None => {
-                self.zero(at + LIST_LENGTH as u64, at + TABLE_ROWS as u64)?;
+                self.zero(at + LIST_LENGTH as u64, at + NESTED_BITS as u64)?;
                 self.offsets(list, column.count)?
             }
         };
