@@ -114,7 +114,7 @@ impl Shape {
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn find(&self, bytes: &[u8], used: u32, needle: &Needle<'_>) -> Result<Option<u32>> {
         if self.is_wide() {
-            return self.find_by_order(bytes, needle.text);
+            return self.find_by_order(bytes, used, needle.text);
         }
         let used = used.min(self.count);
         const ONES: u64 = 0x0101_0101_0101_0101;
@@ -152,18 +152,43 @@ impl Shape {
 
     /// Finds a key of a wide shape by halving.
     #[inline(never)]
-    fn find_by_order(&self, bytes: &[u8], key: &[u8]) -> Result<Option<u32>> {
+    fn find_by_order(&self, bytes: &[u8], used: u32, key: &[u8]) -> Result<Option<u32>> {
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let middle = low + (high - low) / 2;
             let number = self.ordered(bytes, middle)?;
             match self.key(bytes, number)?.cmp(key) {
                 Ordering::Less => low = middle + 1,
-                Ordering::Equal => return Ok(Some(number)),
+                // A damaged table may have fewer columns.
+                Ordering::Equal => return Ok((number < used).then_some(number)),
                 Ordering::Greater => high = middle,
             }
         }
         Ok(None)
+    }
+
+    /// Checks the order of a wide shape's keys. Keys that rise strictly are all different. So are
+    /// their numbers, and no key is left out.
+    pub(crate) fn check_order(&self, bytes: &[u8]) -> Result<()> {
+        let mut before = None;
+        for place in 0..self.count {
+            let number = self.ordered(bytes, place)?;
+            let misplaced = || {
+                Error::new(ErrorKind::BadIndex, self.offset + (WIDE_SHAPE_ORDER + 2 * place) as u64)
+            };
+            if number >= self.count {
+                return Err(misplaced());
+            }
+            let key = Some(self.key(bytes, number)?);
+            match before.cmp(&key) {
+                Ordering::Less => before = key,
+                Ordering::Equal => {
+                    return Err(Error::new(ErrorKind::DuplicateKey, self.key_position(number)));
+                }
+                Ordering::Greater => return Err(misplaced()),
+            }
+        }
+        Ok(())
     }
 
     /// Writes which key of a wide shape is at this place in the order of the keys.
@@ -216,7 +241,7 @@ fn same_keys(bytes: &[u8], a: Shape, b: Shape, count: u32) -> Result<bool> {
     Ok(true)
 }
 
-/// Calls `with` on the newest shapes that a record can use, until it answers.
+/// Calls `with` on the newest shapes until it answers. Wide ones are among them.
 #[inline]
 pub(crate) fn among_newest<R>(
     bytes: &[u8],
@@ -240,9 +265,7 @@ fn among_older<R>(
             break;
         }
         let shape = Shape::of_table(bytes, offset as u64)?;
-        if !shape.is_wide()
-            && let Some(found) = with(shape)?
-        {
+        if let Some(found) = with(shape)? {
             return Ok(Some(found));
         }
         offset = load_u32(bytes, offset as u64 + SHAPE_OLDER as u64)?;
@@ -300,6 +323,7 @@ fn plan_other(
     let found = among_newest(bytes, |candidate| {
         let fingerprint = candidate.offset + (SHAPE_FINGERPRINTS + used) as u64;
         let fits = candidate.count > used
+            && !candidate.is_wide()
             && load_u8(bytes, fingerprint)? == needle.fingerprint
             && needle.is_at(bytes, candidate.key_position(used))?
             && match shape {

@@ -7,7 +7,7 @@ use crate::block::record::{Block, Raw};
 use crate::error::Result;
 use crate::format::cell::{Needle, mix};
 use crate::format::layout::{KIND_MAP, KIND_RECORD, TAG_HOLE, TAG_OBJECT};
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicU16, Ordering};
 
 /// An argument of look-ups in a value: a key (text or [`Key`]) or an index.
 pub trait Lookup: Copy {
@@ -155,7 +155,7 @@ pub struct Key<'k> {
     needle: Needle<'k>,
     /// Guessed index by a hash of the shape's offset, so that objects of
     /// alternating shapes do not evict each other.
-    guesses: [AtomicU8; GUESSES],
+    guesses: [AtomicU16; GUESSES],
 }
 
 const GUESSES: usize = 8;
@@ -164,7 +164,7 @@ impl<'k> Key<'k> {
     /// Prepares a key.
     pub const fn new(text: &'k str) -> Self {
         let needle = Needle::constant(text.as_bytes());
-        Key { text, needle, guesses: [const { AtomicU8::new(0) }; GUESSES] }
+        Key { text, needle, guesses: [const { AtomicU16::new(0) }; GUESSES] }
     }
 
     /// The key's text.
@@ -185,7 +185,7 @@ impl<'k> Key<'k> {
     }
 
     #[inline]
-    fn guess(&self, shape: u32) -> &AtomicU8 {
+    fn guess(&self, shape: u32) -> &AtomicU16 {
         &self.guesses[(shape.wrapping_mul(0x9E37_79B1) >> 29) as usize % GUESSES]
     }
 
@@ -196,14 +196,14 @@ impl<'k> Key<'k> {
 
     #[cold]
     pub(crate) fn remember(&self, shape: u32, index: u32) {
-        self.guess(shape).store(index as u8, Ordering::Relaxed);
+        self.guess(shape).store(index as u16, Ordering::Relaxed);
     }
 }
 
 /// A key that remembers the same place.
 impl Clone for Key<'_> {
     fn clone(&self) -> Self {
-        let guess = |guess: &AtomicU8| AtomicU8::new(guess.load(Ordering::Relaxed));
+        let guess = |guess: &AtomicU16| AtomicU16::new(guess.load(Ordering::Relaxed));
         Key { guesses: core::array::from_fn(|at| guess(&self.guesses[at])), ..Key::new(self.text) }
     }
 }

@@ -73,7 +73,7 @@ struct Row {
     table: u32,
     row: u32,
     shape: u32,
-    columns: u8,
+    columns: u16,
     /// Some rows of the table have further fields.
     extras: bool,
     /// Some rows of the table have an order of their own.
@@ -84,7 +84,7 @@ impl Row {
     #[inline]
     fn new(table: Table, row: u32) -> Row {
         let Table { offset, shape, columns, extras, ordered, .. } = table;
-        Row { table: offset, row, shape, columns: columns as u8, extras: extras != 0, ordered }
+        Row { table: offset, row, shape, columns: columns as u16, extras: extras != 0, ordered }
     }
 
     #[inline]
@@ -299,7 +299,7 @@ impl<'a, M: Mode> Object<'a, M> {
             }
             Body::Map(map) => map::find_value(self.bytes, map.offset, needle.text),
             Body::Row(row) => {
-                let shape = Shape::load(self.bytes, row.shape as u64)?;
+                let shape = Shape::of_table(self.bytes, row.shape as u64)?;
                 match shape.find(self.bytes, row.columns(), needle)? {
                     Some(index) => row.field(self.bytes, index),
                     None => self.find_extra(row, needle),
@@ -332,6 +332,15 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
+    /// The shape that [`shaped`](Self::shaped) gives. Only a row's may be wide.
+    #[inline]
+    fn load_shape(&self, offset: u32) -> Result<Shape> {
+        match self.body {
+            Body::Row(_) => Shape::of_table(self.bytes, offset.into()),
+            _ => Shape::load(self.bytes, offset.into()),
+        }
+    }
+
     /// The value of a field that has its key in the shape.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn field(&self, index: u32) -> Result<Option<Value<'a, M>>> {
@@ -345,7 +354,7 @@ impl<'a, M: Mode> Object<'a, M> {
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn find_remembered(&self, key: &Key<'_>) -> Result<Option<Value<'a, M>>> {
         if let Some((offset, used)) = self.shaped() {
-            let shape = Shape::load(self.bytes, offset as u64)?;
+            let shape = self.load_shape(offset)?;
             let guess = key.guessed(offset);
             if guess < used
                 && guess < shape.count
@@ -366,7 +375,7 @@ impl<'a, M: Mode> Object<'a, M> {
         used: u32,
         key: &Key<'_>,
     ) -> Result<Option<Value<'a, M>>> {
-        let shape = Shape::load(self.bytes, offset as u64)?;
+        let shape = self.load_shape(offset)?;
         match (shape.find(self.bytes, used, key.needle())?, self.body) {
             (Some(index), _) => {
                 key.remember(offset, index);
@@ -416,7 +425,7 @@ impl<'a, M: Mode> Object<'a, M> {
     fn bind_key<'k>(&self, key: &'k str) -> Result<Option<Bound<'a, 'k>>> {
         let needle = Needle::new(key.as_bytes());
         let Some((shape, used)) = self.shaped() else { return Ok(None) };
-        let found = Shape::load(self.bytes, shape as u64)?.find(self.bytes, used, &needle)?;
+        let found = self.load_shape(shape)?.find(self.bytes, used, &needle)?;
         let place = match (self.body, found) {
             (Body::Row(row), None) => match self.find_extra(row, &needle)?.tag {
                 TAG_HOLE => return Ok(None),
@@ -668,7 +677,7 @@ impl<'a, M: Mode> Object<'a, M> {
         };
         let shape = match *kept {
             Some(shape) => shape,
-            None => *kept.insert(Shape::load(self.bytes, offset as u64)?),
+            None => *kept.insert(self.load_shape(offset)?),
         };
         shape.key(self.bytes, slot)
     }
@@ -789,7 +798,7 @@ impl<'a, M: Mode> Slots<'a, M> {
 
 /// Key `slot` of a shape.
 pub(super) fn key_text<M: Mode>(bytes: &[u8], shape: u64, slot: u32) -> Result<&str> {
-    let shape = Shape::load(bytes, shape)?;
+    let shape = Shape::of_table(bytes, shape)?;
     M::text(shape.key(bytes, slot)?, shape.offset)
 }
 

@@ -68,16 +68,16 @@ pub(super) struct Above {
     /// Header of the outermost; 0 where none has gaps.
     outermost: u32,
     depth: u32,
-    /// A byte for each struct column below the outermost, the lowest byte first: its place in the
-    /// table of the struct column around it. The bytes are kept as whole words, since a processor
-    /// waits long for a word of which it just stored parts.
-    path: [u64; 2],
+    /// Two bytes for each struct column below the outermost, the lowest first: its place in the
+    /// table of the struct column around it. They are kept as whole words, since a processor waits
+    /// long for a word of which it just stored parts.
+    path: [u64; 4],
 }
 
 const _: () = assert!(MAX_COLUMN_DEPTH <= 16);
 
 impl Above {
-    pub(super) const NONE: Above = Above { outermost: 0, depth: 0, path: [0; 2] };
+    pub(super) const NONE: Above = Above { outermost: 0, depth: 0, path: [0; 4] };
 
     pub(super) fn is_none(&self) -> bool {
         self.outermost == 0
@@ -102,8 +102,8 @@ impl Above {
         if self.depth >= MAX_COLUMN_DEPTH as u32 - 1 {
             return Err(deep());
         }
-        let word = self.path.get_mut(self.depth as usize / 8).ok_or_else(deep)?;
-        *word |= (place as u8 as u64) << (self.depth % 8 * 8);
+        let word = self.path.get_mut(self.depth as usize / 4).ok_or_else(deep)?;
+        *word |= (place as u16 as u64) << (self.depth % 4 * 16);
         self.depth += 1;
         Ok(self)
     }
@@ -125,7 +125,7 @@ impl Above {
             if !pass(column)? {
                 return Ok(0);
             }
-            let place = (self.path[level as usize / 8 % 2] >> (level % 8 * 8)) as u8;
+            let place = (self.path[level as usize / 4 % 4] >> (level % 4 * 16)) as u16;
             column =
                 Elements::header_at(bytes, column.data.wrapping_add(table_column(place.into())))?;
         }
@@ -446,7 +446,7 @@ impl<'a, M: Mode> Table<'a, M> {
     }
 
     fn find(&self, key: &str) -> Result<Option<Column<'a, M>>> {
-        let shape = Shape::load(self.bytes, self.block.shape as u64)?;
+        let shape = Shape::of_table(self.bytes, self.block.shape as u64)?;
         match shape.find(self.bytes, self.block.columns, &Needle::new(key.as_bytes()))? {
             Some(index) => self.at(index).map(Some),
             None => Ok(None),
@@ -456,7 +456,7 @@ impl<'a, M: Mode> Table<'a, M> {
     /// The number of a key's column.
     fn place_of(&self, key: &Key<'_>) -> Result<Option<u32>> {
         let block = &self.block;
-        let shape = Shape::load(self.bytes, block.shape as u64)?;
+        let shape = Shape::of_table(self.bytes, block.shape as u64)?;
         let guess = key.guessed(block.shape);
         if guess < block.columns
             && guess < shape.count
@@ -602,7 +602,7 @@ impl<'a, M: Mode> Column<'a, M> {
         let (mut column, mut count) = (*self, 0);
         for key in path {
             let Some(table) = column.inner()? else { return Ok(None) };
-            let shape = Shape::load(table.bytes, table.block.shape as u64)?;
+            let shape = Shape::of_table(table.bytes, table.block.shape as u64)?;
             let needle = Needle::new(key.as_bytes());
             let found = shape.find(table.bytes, table.block.columns, &needle)?;
             // Tables nest no deeper than there are places.

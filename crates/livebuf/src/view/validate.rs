@@ -646,24 +646,7 @@ impl<'a, 's> Walk<'a, 's> {
         for index in 0..shape.count {
             self.key_text(shape, index)?;
         }
-        // Keys that rise strictly are all different. So are their numbers, and no key is left out.
-        let mut before = None;
-        for place in 0..shape.count {
-            let position = order + 2 * place as u64;
-            let number = shape.ordered(self.bytes, place)?;
-            if number >= shape.count {
-                return Err(error(ErrorKind::BadIndex, position));
-            }
-            let key = shape.key(self.bytes, number)?;
-            if before == Some(key) {
-                return Err(error(ErrorKind::DuplicateKey, shape.key_position(number)));
-            }
-            if before > Some(key) {
-                return Err(error(ErrorKind::BadIndex, position));
-            }
-            before = Some(key);
-        }
-        Ok(())
+        shape.check_order(self.bytes)
     }
 
     /// Checks the cell and the text of a shape's key.
