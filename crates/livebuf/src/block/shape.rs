@@ -241,15 +241,16 @@ fn same_keys(bytes: &[u8], a: Shape, b: Shape, count: u32) -> Result<bool> {
     Ok(true)
 }
 
-/// Calls `with` on the newest shapes until it answers. Wide ones are among them.
+/// Calls `with` on those of the newest shapes that are wide, or that are not, until it answers.
 #[inline]
 pub(crate) fn among_newest<R>(
     bytes: &[u8],
+    wide: bool,
     with: impl FnMut(Shape) -> Result<Option<R>>,
 ) -> Result<Option<R>> {
     match load_u32(bytes, HEADER_NEWEST_SHAPE as u64)? {
         0 => Ok(None),
-        newest => among_older(bytes, newest, with),
+        newest => among_older(bytes, newest, wide, with),
     }
 }
 
@@ -257,6 +258,7 @@ pub(crate) fn among_newest<R>(
 fn among_older<R>(
     bytes: &[u8],
     newest: u32,
+    wide: bool,
     mut with: impl FnMut(Shape) -> Result<Option<R>>,
 ) -> Result<Option<R>> {
     let mut offset = newest;
@@ -265,7 +267,9 @@ fn among_older<R>(
             break;
         }
         let shape = Shape::of_table(bytes, offset as u64)?;
-        if let Some(found) = with(shape)? {
+        if shape.is_wide() == wide
+            && let Some(found) = with(shape)?
+        {
             return Ok(Some(found));
         }
         offset = load_u32(bytes, offset as u64 + SHAPE_OLDER as u64)?;
@@ -320,10 +324,9 @@ fn plan_other(
     needle: &Needle<'_>,
     hint: u32,
 ) -> Result<Step> {
-    let found = among_newest(bytes, |candidate| {
+    let found = among_newest(bytes, false, |candidate| {
         let fingerprint = candidate.offset + (SHAPE_FINGERPRINTS + used) as u64;
         let fits = candidate.count > used
-            && !candidate.is_wide()
             && load_u8(bytes, fingerprint)? == needle.fingerprint
             && needle.is_at(bytes, candidate.key_position(used))?
             && match shape {

@@ -1011,8 +1011,8 @@ impl<'v> Copier<'v> {
         let writes = sink.writes();
         if writes {
             let bytes = sink.bytes();
-            let found = shape::among_newest(bytes, |candidate| {
-                if candidate.count != from.count || !candidate.is_wide() {
+            let found = shape::among_newest(bytes, true, |candidate| {
+                if candidate.count != from.count {
                     return Ok(None);
                 }
                 for index in 0..from.count {
@@ -1160,8 +1160,8 @@ fn copied_shape<'k, S: Storage, O: Observer>(
     let count = keys.len() as u32;
     if sink.writes() {
         let bytes = sink.bytes();
-        let found = shape::among_newest(bytes, |candidate| {
-            if candidate.count < count || candidate.is_wide() {
+        let found = shape::among_newest(bytes, false, |candidate| {
+            if candidate.count < count {
                 return Ok(None);
             }
             for (at, index) in (0..).zip(keys.clone()) {
