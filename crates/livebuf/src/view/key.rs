@@ -152,7 +152,9 @@ impl Lookup for usize {
 #[derive(Debug)]
 pub struct Key<'k> {
     text: &'k str,
-    needle: Needle<'k>,
+    /// Those of its needle.
+    cell: u64,
+    fingerprint: u8,
     /// Guessed index by a hash of the shape's offset, so that objects of
     /// alternating shapes do not evict each other.
     guesses: [AtomicU16; GUESSES],
@@ -163,8 +165,8 @@ const GUESSES: usize = 8;
 impl<'k> Key<'k> {
     /// Prepares a key.
     pub const fn new(text: &'k str) -> Self {
-        let needle = Needle::constant(text.as_bytes());
-        Key { text, needle, guesses: [const { AtomicU16::new(0) }; GUESSES] }
+        let Needle { cell, fingerprint, .. } = Needle::constant(text.as_bytes());
+        Key { text, cell, fingerprint, guesses: [const { AtomicU16::new(0) }; GUESSES] }
     }
 
     /// The key's text.
@@ -176,12 +178,13 @@ impl<'k> Key<'k> {
     /// looks keys up.
     #[doc(hidden)]
     pub fn mix(&self) -> u64 {
-        mix(self.needle.text)
+        mix(self.text.as_bytes())
     }
 
     #[inline]
-    pub(crate) fn needle(&self) -> &Needle<'k> {
-        &self.needle
+    pub(crate) fn needle(&self) -> Needle<'k> {
+        let Key { text, cell, fingerprint, .. } = *self;
+        Needle { text: text.as_bytes(), cell, fingerprint }
     }
 
     #[inline]
@@ -216,7 +219,7 @@ impl Lookup for &Key<'_> {
 
     #[inline]
     fn text(&self) -> Option<&[u8]> {
-        Some(self.needle.text)
+        Some(self.text.as_bytes())
     }
 }
 

@@ -364,7 +364,7 @@ impl<'a, M: Mode> Object<'a, M> {
             }
             return self.find_and_remember(offset, used, key);
         }
-        self.find(key.needle())
+        self.find(&key.needle())
     }
 
     /// By value: a reference makes each caller store the object to memory.
@@ -376,12 +376,12 @@ impl<'a, M: Mode> Object<'a, M> {
         key: &Key<'_>,
     ) -> Result<Option<Value<'a, M>>> {
         let shape = self.load_shape(offset)?;
-        match (shape.find(self.bytes, used, key.needle())?, self.body) {
+        match (shape.find(self.bytes, used, &key.needle())?, self.body) {
             (Some(index), _) => {
                 key.remember(offset, index);
                 self.field(index)
             }
-            (None, Body::Row(row)) => Ok(self.value(self.find_extra(row, key.needle())?)),
+            (None, Body::Row(row)) => Ok(self.value(self.find_extra(row, &key.needle())?)),
             (None, _) => Ok(None),
         }
     }

@@ -396,7 +396,7 @@ impl<'a, M: Mode> Table<'a, M> {
         {
             return Ok(Some(guess));
         }
-        let found = shape.find(self.bytes, block.columns, key.needle())?;
+        let found = shape.find(self.bytes, block.columns, &key.needle())?;
         if let Some(index) = found {
             key.remember(block.shape, index);
         }
