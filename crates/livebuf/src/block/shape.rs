@@ -43,37 +43,54 @@ impl Shape {
         if kind != KIND_SHAPE {
             return Err(Error::new(ErrorKind::WrongBlock, offset));
         }
-        Ok(Shape { offset, capacity: capacity as u32, count: count as u32, flags })
+        Ok(Shape::new(offset, capacity as u32, count as u32, flags))
     }
 
-    /// A shape that may be wide: that of a table.
     #[inline]
-    pub(crate) fn of_table(bytes: &[u8], offset: u64) -> Result<Shape> {
+    pub(crate) fn new(offset: u64, capacity: u32, count: u32, flags: u8) -> Shape {
+        Shape { offset, capacity, count, flags }
+    }
+
+    /// A shape that may be wide.
+    pub(crate) fn any(bytes: &[u8], offset: u64) -> Result<Shape> {
         match load_u8(bytes, offset)? {
             KIND_WIDE_SHAPE => Shape::load_wide(bytes, offset),
             _ => Shape::load(bytes, offset),
         }
     }
 
+    /// The shape of a table of so many columns.
+    #[inline]
+    pub(crate) fn of_table(bytes: &[u8], offset: u64, columns: u32) -> Result<Shape> {
+        match is_wide(columns) {
+            true => Shape::load_wide(bytes, offset),
+            false => Shape::load(bytes, offset),
+        }
+    }
+
+    #[cold]
     #[inline(never)]
     fn load_wide(bytes: &[u8], offset: u64) -> Result<Shape> {
+        if load_u8(bytes, offset)? != KIND_WIDE_SHAPE {
+            return Err(Error::new(ErrorKind::WrongBlock, offset));
+        }
         let count = load_u32(bytes, offset + WIDE_SHAPE_COUNT as u64)?;
         if count <= MAX_FIELDS as u32 || count > MAX_COLUMNS as u32 {
             return Err(Error::new(ErrorKind::BadCount, offset));
         }
         let flags = load_u8(bytes, offset + SHAPE_FLAGS as u64)?;
-        Ok(Shape { offset, capacity: count, count, flags })
+        Ok(Shape::new(offset, count, count, flags))
     }
 
     #[inline]
     pub(crate) fn is_wide(&self) -> bool {
-        self.capacity > MAX_FIELDS as u32
+        is_wide(self.capacity)
     }
 
     /// A document's first shape, still without keys.
     #[inline]
     pub(crate) fn first(offset: u64, capacity: u32) -> Shape {
-        Shape { offset, capacity, count: 0, flags: SHAPE_PRIVATE }
+        Shape::new(offset, capacity, 0, SHAPE_PRIVATE)
     }
 
     /// The four bytes, as one word. They are loaded as one next, and a load waits for narrower
@@ -110,12 +127,24 @@ impl Shape {
         span_at_position(bytes, self.key_position(index))
     }
 
-    /// Index of a key among the first `used`.
+    /// Index of a key among the first `used` of a shape that may be wide.
+    pub(crate) fn find_in_any(
+        &self,
+        bytes: &[u8],
+        used: u32,
+        needle: &Needle<'_>,
+    ) -> Result<Option<u32>> {
+        match self.is_wide() {
+            true => self.find_by_order(bytes, used, needle.text),
+            false => self.find(bytes, used, needle),
+        }
+    }
+
+    /// Index of a key among the first `used` of a shape that is not wide.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn find(&self, bytes: &[u8], used: u32, needle: &Needle<'_>) -> Result<Option<u32>> {
-        if self.is_wide() {
-            return self.find_by_order(bytes, used, needle.text);
-        }
+        debug_assert!(!self.is_wide());
+        let keys = self.offset + narrow_shape_keys(self.capacity) as u64;
         let used = used.min(self.count);
         const ONES: u64 = 0x0101_0101_0101_0101;
         let wanted = needle.fingerprint as u64 * ONES;
@@ -131,7 +160,7 @@ impl Shape {
                 if index >= used {
                     break;
                 }
-                if needle.is_at(bytes, self.key_position(index))? {
+                if needle.is_at(bytes, keys + 8 * index as u64)? {
                     return Ok(Some(index));
                 }
                 marks &= marks - 1;
@@ -140,6 +169,32 @@ impl Shape {
         }
         Ok(None)
     }
+}
+
+/// Whether a table of so many columns has a wide shape.
+#[inline]
+pub(crate) fn is_wide(columns: u32) -> bool {
+    columns > MAX_FIELDS as u32
+}
+
+/// The column of a key in a table of so many columns.
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
+pub(crate) fn find_column(
+    bytes: &[u8],
+    shape: u32,
+    columns: u32,
+    needle: &Needle<'_>,
+) -> Result<Option<u32>> {
+    match is_wide(columns) {
+        true => find_in_wide(bytes, shape, columns, needle.text),
+        false => Shape::load(bytes, shape.into())?.find(bytes, columns, needle),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn find_in_wide(bytes: &[u8], shape: u32, columns: u32, key: &[u8]) -> Result<Option<u32>> {
+    Shape::load_wide(bytes, shape.into())?.find_by_order(bytes, columns, key)
 }
 
 impl Shape {
@@ -266,11 +321,14 @@ fn among_older<R>(
         if offset == 0 {
             break;
         }
-        let shape = Shape::of_table(bytes, offset as u64)?;
-        if shape.is_wide() == wide
-            && let Some(found) = with(shape)?
-        {
-            return Ok(Some(found));
+        if (load_u8(bytes, offset as u64)? == KIND_WIDE_SHAPE) == wide {
+            let shape = match wide {
+                true => Shape::load_wide(bytes, offset as u64)?,
+                false => Shape::load(bytes, offset as u64)?,
+            };
+            if let Some(found) = with(shape)? {
+                return Ok(Some(found));
+            }
         }
         offset = load_u32(bytes, offset as u64 + SHAPE_OLDER as u64)?;
     }
@@ -406,7 +464,7 @@ pub(crate) fn create(
 ) -> Shape {
     let offset = extent.carve(shape_size(capacity) as u64);
     let older = load_u32(space.bytes(), HEADER_NEWEST_SHAPE as u64).unwrap_or(0);
-    let shape = Shape { offset: offset as u64, capacity, count, flags: SHAPE_PRIVATE };
+    let shape = Shape::new(offset as u64, capacity, count, SHAPE_PRIVATE);
     shape.write_header(space, older);
     space.write_u32(HEADER_NEWEST_SHAPE as u64, offset);
     shape
@@ -458,7 +516,7 @@ pub(crate) fn put_key(
 
 /// Another record or table uses this shape from now on, so it is not private any more.
 pub(crate) fn adopt<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32) {
-    if let Ok(loaded) = Shape::of_table(space.bytes(), shape as u64)
+    if let Ok(loaded) = Shape::any(space.bytes(), shape as u64)
         && loaded.is_private()
     {
         space.write_u8(shape as u64 + SHAPE_FLAGS as u64, loaded.flags & !SHAPE_PRIVATE);
@@ -471,7 +529,7 @@ pub(crate) fn leave<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32
     if shape == 0 || !space.trusted {
         return;
     }
-    let Ok(loaded) = Shape::of_table(space.bytes(), shape as u64) else { return };
+    let Ok(loaded) = Shape::any(space.bytes(), shape as u64) else { return };
     if !loaded.is_private() {
         return;
     }

@@ -105,7 +105,7 @@ impl Table {
 
     /// Whether a key is that of a column; `shape` is the table's.
     pub(crate) fn has(&self, bytes: &[u8], shape: Shape, key: &[u8]) -> Result<bool> {
-        Ok(shape.find(bytes, self.columns, &Needle::new(key))?.is_some())
+        Ok(shape.find_in_any(bytes, self.columns, &Needle::new(key))?.is_some())
     }
 
     /// The extras: rows, and objects with their further fields.

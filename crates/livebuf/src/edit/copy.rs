@@ -547,7 +547,7 @@ impl<'v> Copier<'v> {
         let Node::Row(table, row) = cursor.node else {
             return Err(Error::new(ErrorKind::WrongBlock, raw.cell & 0xFFFF_FFFF));
         };
-        let shape = Shape::of_table(source, table.shape as u64)?;
+        let shape = Shape::of_table(source, table.shape as u64, table.columns)?;
         let (mut keys, mut live, mut record) = (KeyList::default(), 0u32, true);
         while let Some((index, _)) = cursor.next(source)? {
             let key = cursor.key(source, index)?.unwrap_or_default();
@@ -555,7 +555,7 @@ impl<'v> Copier<'v> {
                 self.check_length(key)?;
                 text(key, raw.cell & 0xFFFF_FFFF)?;
                 if index < table.columns
-                    && shape.find(source, shape.count, &Needle::new(key))? != Some(index)
+                    && shape.find_in_any(source, shape.count, &Needle::new(key))? != Some(index)
                 {
                     return Err(Error::new(ErrorKind::DuplicateKey, shape.offset));
                 }
@@ -975,7 +975,7 @@ impl<'v> Copier<'v> {
     ) -> Result<u32> {
         let source = self.source;
         let table = Table::load(source, elements.data)?;
-        let from = Shape::of_table(source, table.shape as u64)?;
+        let from = Shape::of_table(source, table.shape as u64, table.columns)?;
         let keys = if from.is_wide() { from.count } else { table.columns.min(from.count) };
         if table.rows != elements.count || table.columns == 0 || table.columns != keys {
             return Err(Error::new(ErrorKind::BadCount, elements.offset as u64));

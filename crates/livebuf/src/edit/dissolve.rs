@@ -55,7 +55,7 @@ pub(super) fn materialize<S: Storage, O: Observer>(
     }
     let home = match Node::of(sink.bytes(), raw)? {
         Node::Row(table, row)
-            if table.columns <= MAX_FIELDS as u32
+            if !shape::is_wide(table.columns)
                 && table.extra(sink.bytes(), row)? == 0
                 && table.order(sink.bytes(), row)?.is_empty() =>
         {
@@ -148,7 +148,7 @@ fn materialize_map<S: Storage, O: Observer>(
 /// The cell of a row's key: a column's, or that of a further field.
 fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -> Result<u64> {
     let (shape, at) = if index < table.columns {
-        (Shape::of_table(bytes, table.shape.into())?, index)
+        (Shape::of_table(bytes, table.shape.into(), table.columns)?, index)
     } else {
         let home = table.extra(bytes, row)?;
         let block = Block::resolve(bytes, home)?;

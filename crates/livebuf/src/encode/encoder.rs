@@ -12,6 +12,7 @@ use super::tensors::Tensors;
 use super::texts::{Texts, put_tagged};
 use crate::block::map;
 use crate::block::record::Record;
+use crate::block::shape::is_wide;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::inline_span;
 use crate::format::layout::*;
@@ -102,7 +103,7 @@ pub(super) enum Anew {
 
 /// Bytes of an object of so many members that is no row: of a record, or else of a map.
 pub(super) fn object_size(members: u32) -> u64 {
-    match members as usize > MAX_FIELDS {
+    match is_wide(members) {
         true => {
             let hash = hash_size(map::encoded_buckets(members));
             u64::from(MAP_SIZE) + entries_size(members.into()) + hash

@@ -486,7 +486,7 @@ impl Keys {
         out.align();
         let count = u32::from(leaf.depth);
         let (offset, _) = out.grow(shape_size(count) as usize)?;
-        let shape = Shape { offset: offset.into(), capacity: count, count, flags: 0 };
+        let shape = Shape::new(offset.into(), count, count, 0);
         shape.write_header(out, older);
         if shape.is_wide() {
             self.write_order(out, shape)?;

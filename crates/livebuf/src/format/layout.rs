@@ -144,8 +144,13 @@ pub const WIDE_SHAPE_ORDER: u32 = 16;
 pub const fn shape_keys(capacity: u32) -> u32 {
     match capacity > MAX_FIELDS as u32 {
         true => (WIDE_SHAPE_ORDER + 2 * capacity + 7) & !7,
-        false => (SHAPE_FINGERPRINTS + capacity + 7) & !7,
+        false => narrow_shape_keys(capacity),
     }
+}
+
+/// The same of a shape that is not wide.
+pub(crate) const fn narrow_shape_keys(capacity: u32) -> u32 {
+    (SHAPE_FINGERPRINTS + capacity + 7) & !7
 }
 
 /// Size of a shape of this capacity.

@@ -6,7 +6,7 @@ use crate::block::column::{Elements, row_of};
 use crate::block::column_type::ColumnType;
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record, tagged};
-use crate::block::shape::Shape;
+use crate::block::shape::{Shape, find_column, is_wide};
 use crate::block::table::{Table, slot_at};
 use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
@@ -299,13 +299,35 @@ impl<'a, M: Mode> Object<'a, M> {
             }
             Body::Map(map) => map::find_value(self.bytes, map.offset, needle.text),
             Body::Row(row) => {
-                let shape = Shape::of_table(self.bytes, row.shape as u64)?;
-                match shape.find(self.bytes, row.columns(), needle)? {
-                    Some(index) => row.field(self.bytes, index),
-                    None => self.find_extra(row, needle),
+                if !is_wide(row.columns()) {
+                    let shape = Shape::load(self.bytes, row.shape as u64)?;
+                    if let Some(index) = shape.find(self.bytes, row.columns(), needle)? {
+                        return row.field(self.bytes, index);
+                    }
                 }
+                self.find_elsewhere(row, needle)
             }
         }
+    }
+
+    /// A member of a row that is in no column, or has so many beside it that its column was not
+    /// looked for.
+    #[inline]
+    fn find_elsewhere(&self, row: Row, needle: &Needle<'_>) -> Result<Raw> {
+        match row.extras || is_wide(row.columns()) {
+            true => self.find_far(row, needle),
+            false => Ok(Raw::HOLE),
+        }
+    }
+
+    #[inline(never)]
+    fn find_far(&self, row: Row, needle: &Needle<'_>) -> Result<Raw> {
+        if is_wide(row.columns())
+            && let Some(index) = find_column(self.bytes, row.shape, row.columns(), needle)?
+        {
+            return row.field(self.bytes, index);
+        }
+        self.find_extra(row, needle)
     }
 
     #[inline]
@@ -336,7 +358,7 @@ impl<'a, M: Mode> Object<'a, M> {
     #[inline]
     fn load_shape(&self, offset: u32) -> Result<Shape> {
         match self.body {
-            Body::Row(_) => Shape::of_table(self.bytes, offset.into()),
+            Body::Row(row) => Shape::of_table(self.bytes, offset.into(), row.columns()),
             _ => Shape::load(self.bytes, offset.into()),
         }
     }
@@ -354,13 +376,15 @@ impl<'a, M: Mode> Object<'a, M> {
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn find_remembered(&self, key: &Key<'_>) -> Result<Option<Value<'a, M>>> {
         if let Some((offset, used)) = self.shaped() {
-            let shape = self.load_shape(offset)?;
-            let guess = key.guessed(offset);
-            if guess < used
-                && guess < shape.count
-                && key.needle().is_at(self.bytes, shape.key_position(guess))?
-            {
-                return self.field(guess);
+            if !is_wide(used) {
+                let shape = Shape::load(self.bytes, offset as u64)?;
+                let guess = key.guessed(offset);
+                if guess < used
+                    && guess < shape.count
+                    && key.needle().is_at(self.bytes, shape.key_position(guess))?
+                {
+                    return self.field(guess);
+                }
             }
             return self.find_and_remember(offset, used, key);
         }
@@ -376,7 +400,14 @@ impl<'a, M: Mode> Object<'a, M> {
         key: &Key<'_>,
     ) -> Result<Option<Value<'a, M>>> {
         let shape = self.load_shape(offset)?;
-        match (shape.find(self.bytes, used, &key.needle())?, self.body) {
+        let guess = key.guessed(offset);
+        if shape.is_wide()
+            && guess < shape.count
+            && key.needle().is_at(self.bytes, shape.key_position(guess))?
+        {
+            return self.field(guess);
+        }
+        match (shape.find_in_any(self.bytes, used, &key.needle())?, self.body) {
             (Some(index), _) => {
                 key.remember(offset, index);
                 self.field(index)
@@ -425,7 +456,7 @@ impl<'a, M: Mode> Object<'a, M> {
     fn bind_key<'k>(&self, key: &'k str) -> Result<Option<Bound<'a, 'k>>> {
         let needle = Needle::new(key.as_bytes());
         let Some((shape, used)) = self.shaped() else { return Ok(None) };
-        let found = self.load_shape(shape)?.find(self.bytes, used, &needle)?;
+        let found = self.load_shape(shape)?.find_in_any(self.bytes, used, &needle)?;
         let place = match (self.body, found) {
             (Body::Row(row), None) => match self.find_extra(row, &needle)?.tag {
                 TAG_HOLE => return Ok(None),
@@ -798,7 +829,7 @@ impl<'a, M: Mode> Slots<'a, M> {
 
 /// Key `slot` of a shape.
 pub(super) fn key_text<M: Mode>(bytes: &[u8], shape: u64, slot: u32) -> Result<&str> {
-    let shape = Shape::of_table(bytes, shape)?;
+    let shape = Shape::any(bytes, shape)?;
     M::text(shape.key(bytes, slot)?, shape.offset)
 }
 

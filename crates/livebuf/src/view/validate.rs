@@ -610,7 +610,7 @@ impl<'a, 's> Walk<'a, 's> {
     fn shapes(&mut self) -> Result<()> {
         let mut offset = load_u32(self.bytes, HEADER_NEWEST_SHAPE as u64)? as u64;
         while offset != 0 {
-            let shape = Shape::of_table(self.bytes, offset)?;
+            let shape = Shape::any(self.bytes, offset)?;
             self.claim_block(RegionKind::Shape, offset, shape.size())?;
             set(self.shared, offset, 1);
             if shape.flags & !SHAPE_PRIVATE != 0 {
@@ -1018,11 +1018,8 @@ impl<'a, 's> Walk<'a, 's> {
         if !begins || !any(self.exclusive, shape, 1) || !any(self.shared, shape, 1) {
             return Err(error(ErrorKind::WrongBlock, offset + 4));
         }
-        let shape = Shape::of_table(self.bytes, shape)?;
         // Only tables have more columns than a record can have fields.
-        if shape.is_wide() != (used > MAX_FIELDS as u32) {
-            return Err(error(ErrorKind::WrongBlock, offset + 4));
-        }
+        let shape = Shape::of_table(self.bytes, shape, used)?;
         if shape.count < used || shape.is_wide() && shape.count != used {
             return Err(error(ErrorKind::BadCount, offset));
         }
