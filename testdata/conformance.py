@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Runs the test vectors through any implementation of LiveBuf, and says what fails.
 
     python testdata/conformance.py COMMAND [ARGUMENT ...]
@@ -42,8 +41,12 @@ class Wanted:
         if self.text is not None and rest != self.text:
             at = next((i for i, (a, b) in enumerate(zip(rest, self.text)) if a != b), None)
             at = min(len(rest), len(self.text)) if at is None else at
-            return f"from character {at} on: {rest[at:at + 40]!r}, not {self.text[at:at + 40]!r}"
+            return (
+                f"from character {at} on: {rest[at : at + 40]!r}, not {self.text[at : at + 40]!r}"
+            )
         if self.data is not None:
+            if not Path(self.file).exists():
+                return "no file was written"
             found = Path(self.file).read_bytes()
             if found != self.data:
                 pairs = enumerate(zip(found, self.data))
@@ -85,7 +88,6 @@ class Program:
 
 def checks(work: Path) -> Iterator[Check]:
     """All requests, and what is wanted of them."""
-    out = work / "out.lbuf"
     for path in sorted(VECTORS.glob("y_*.lbuf")):
         text = path.with_suffix(".json")
         name = path.stem
@@ -95,6 +97,7 @@ def checks(work: Path) -> Iterator[Check]:
         yield "validator", name, ["validate", str(path)], Wanted()
         kind = name.split("_")[1]
         if kind in ("encoded", "recognized"):
+            out = work / f"{name}.lbuf"
             options = ["recognize"] if kind == "recognized" else []
             request = ["encode", str(path.with_suffix(".json")), str(out), *options]
             wanted = Wanted(file=out, data=path.read_bytes())
@@ -107,7 +110,7 @@ def checks(work: Path) -> Iterator[Check]:
         source = VECTORS / f"{edit['document']}.lbuf"
         name = f"{number} {edit['document']}{edit['pointer']}"
         value = json.dumps(edit["value"], ensure_ascii=False, separators=(",", ":"))
-        before = source.read_bytes()
+        before, out = source.read_bytes(), work / f"edit {number}.lbuf"
         yield "editor", name, ["set", str(source), edit["pointer"], value, str(out)], Wanted()
         # The document itself is left as it was; what was made of it is valid, and says so.
         yield "editor", name, ["validate", str(out)], Wanted()

@@ -1,7 +1,7 @@
 """Programs for `conformance.py`: this library's own ways in. They are examples of the protocol, too.
 
-    python testdata/conformance.py python testdata/programs.py python
-    python testdata/conformance.py python testdata/programs.py command target/debug/livebuf
+python testdata/conformance.py python testdata/programs.py python
+python testdata/conformance.py python testdata/programs.py command target/debug/livebuf
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The runner beside the vectors (testdata/conformance.py): this module passes, wrong programs fail."""
+"""The runner beside the vectors (testdata/conformance.py): this module passes, wrong ones fail."""
 
 from __future__ import annotations
 
