@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from os.path import commonprefix
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
@@ -39,20 +40,15 @@ class Wanted:
         if verdict != "ok":
             return answer[:200]
         if self.text is not None and rest != self.text:
-            at = next((i for i, (a, b) in enumerate(zip(rest, self.text)) if a != b), None)
-            at = min(len(rest), len(self.text)) if at is None else at
-            return (
-                f"from character {at} on: {rest[at : at + 40]!r}, not {self.text[at : at + 40]!r}"
-            )
+            at = len(commonprefix([rest, self.text]))
+            return f"from character {at} on: {rest[at:][:40]!r}, not {self.text[at:][:40]!r}"
         if self.data is not None:
             if not Path(self.file).exists():
                 return "no file was written"
             found = Path(self.file).read_bytes()
             if found != self.data:
-                pairs = enumerate(zip(found, self.data))
-                at = next((i for i, (a, b) in pairs if a != b), min(len(found), len(self.data)))
-                lengths = f"{len(found)} bytes, not {len(self.data)}"
-                return f"other bytes from {at} on ({lengths})"
+                at = len(commonprefix([found, self.data]))
+                return f"other bytes from {at} on ({len(found)}, not {len(self.data)})"
         return None
 
 

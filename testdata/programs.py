@@ -1,4 +1,4 @@
-"""Programs for `conformance.py`: this library's own ways in. They are examples of the protocol, too.
+"""Programs for `conformance.py`: this library's own ways in, and examples of the protocol.
 
 python testdata/conformance.py python testdata/programs.py python
 python testdata/conformance.py python testdata/programs.py command target/debug/livebuf
