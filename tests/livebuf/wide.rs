@@ -1,7 +1,7 @@
 //! Tables of more than 255 columns.
 
 use livebuf::{
-    DocBuf, DuplicateKeys, EncodeOptions, Encoder, Key, New, RegionKind, Result, VecStorage,
+    Doc, DocBuf, DuplicateKeys, EncodeOptions, Encoder, Key, New, RegionKind, Result, VecStorage,
 };
 use std::time::{Duration, Instant};
 
@@ -312,4 +312,78 @@ fn wide_rows_are_edited() {
     doc.doc().validate().unwrap();
     assert!(doc.clear(array).is_ok());
     doc.doc().validate().unwrap();
+}
+
+/// Damage in a wide shape and in the head of its table: an error or a value, and no panic.
+#[test]
+fn damaged_wide_tables() {
+    let doc = rows(4, 256, &number);
+    let word = |at: usize| u32::from_le_bytes(doc.as_bytes()[at..at + 4].try_into().unwrap());
+    let (shape, array) = (word(24) as usize, word(8) as usize);
+    let table = word(array + 12) as usize;
+    let places = (shape..shape + 60).chain(table..table + 40).chain(shape + 520..shape + 560);
+    let (first, last, names) = (key(0), key(255), [key(1), key(100), key(200)]);
+    for place in places {
+        for change in [0x01u8, 0x02, 0x10, 0x80, 0xFF] {
+            let mut bytes = doc.to_vec();
+            bytes[place] ^= change;
+            let Ok(damaged) = Doc::open(&bytes) else { continue };
+            let valid = damaged.validate().is_ok();
+            let read = |row: usize| -> Result<()> {
+                let Some(row) = damaged.root().get(row)? else { return Ok(()) };
+                let Some(row) = row.as_object()? else { return Ok(()) };
+                for name in names.iter().chain([&first, &last]) {
+                    row.get(&**name)?;
+                    row.get(&Key::new(name))?;
+                }
+                row.iter().take(300).try_for_each(|member| member.map(drop))
+            };
+            let read = (0..4).try_for_each(read);
+            assert!(!valid || read.is_ok(), "{place} ^ {change}: {read:?}");
+            let _ = damaged.compacted();
+            let mut copy = livebuf::json!({"copy": null});
+            let _ = copy.set_pointer("/copy", damaged.root());
+            copy.doc().validate().unwrap();
+            let Ok(mut edited) = DocBuf::from_bytes_unvalidated(&bytes) else { continue };
+            let _ = edited.set_pointer(&format!("/1/{last}"), 3);
+            let _ = edited.set_pointer("/1/more", "more");
+            let _ = edited.remove_pointer("/2");
+            assert!(!valid || edited.doc().validate().is_ok());
+        }
+    }
+}
+
+/// Each shape is read as often as it is wide.
+#[test]
+fn many_wide_shapes() {
+    let mut encoder = Encoder::new();
+    encoder.begin_array().unwrap();
+    for list in 0..60 {
+        encoder.begin_array().unwrap();
+        for row in 0..6 {
+            encoder.begin_object().unwrap();
+            for number in 0..1_000 {
+                encoder.key(&format!("{list} {number}")).unwrap();
+                encoder.i64(row * number).unwrap();
+            }
+            encoder.end_object().unwrap();
+        }
+        encoder.end_array().unwrap();
+    }
+    encoder.end_array().unwrap();
+    let doc = encoder.finish().unwrap();
+    assert_eq!((regions(&doc, RegionKind::Table), regions(&doc, RegionKind::Shape)), (60, 60));
+    let begin = Instant::now();
+    doc.doc().validate().unwrap();
+    // An object by itself looks through the newest shapes.
+    let mut doc = doc;
+    let root = doc.root_id().unwrap();
+    for number in 0..1_000 {
+        let object = doc.push(root, New::object(0)).unwrap().unwrap();
+        doc.set(object, &*format!("{}", number % 90), 1).unwrap();
+    }
+    doc.doc().validate().unwrap();
+    let again = doc.doc().compacted().unwrap();
+    assert!(again.doc().root().deep_eq(doc.doc().root(), &mut u64::MAX.clone()).unwrap());
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
 }

@@ -475,3 +475,49 @@ def test_infinities_and_nan_in_columns_of_mixed_values() -> None:
         assert [row["a"] for row in found] == ["1", '"x"', "null", "[null,2]"]
     with pytest.raises(ValueError, match="non_finite must be"):
         doc.root.table.with_options(non_finite="zero")  # type: ignore[arg-type]
+
+
+class TestWide:
+    """Frames of more columns than a record has fields."""
+
+    @pytest.mark.parametrize("count", [255, 256, 1_000])
+    def test_polars(self, count: int) -> None:
+        pl = pytest.importorskip("polars", reason="polars is not installed")
+        columns = {
+            f"column {n}": [None if n % 7 == row else row * n for row in range(30)]
+            if n % 2
+            else [f"text {(row + n) % 4}" for row in range(30)]
+            for n in range(count)
+        }
+        frame = pl.DataFrame(columns)
+        doc = livebuf.from_arrow(frame)
+        doc.validate()
+        assert doc.stats()["columns"] == count
+        assert doc == frame.to_dicts()
+        assert pl.DataFrame(doc.root.table).equals(frame)
+        last = f"column {count - 1}"
+        assert doc.root.table[last].to_python() == columns[last]
+        assert doc.root.table.select([last, "column 0"]).column_names == [last, "column 0"]
+
+    def test_pyarrow(self) -> None:
+        pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+        found = pa.table({f"c{n}": pa.array([n / 7, n, None]) for n in range(1_000)})
+        doc = livebuf.from_arrow(found)
+        assert doc.stats()["table_count"] == 1
+        assert pa.table(doc.root.table).equals(found)
+
+    def test_rows_are_edited(self) -> None:
+        rows = [{f"k{n}": n * row for n in range(300)} for row in range(10)]
+        doc = Document.from_python(rows)
+        assert doc.stats()["columns"] == 300
+        for row in range(10):
+            rows[row]["k299"] = doc[row]["k299"] = f"text {row}"
+            del rows[row]["k100"], doc[row]["k100"]
+        rows.append({f"k{n}": None for n in range(300)})
+        doc.append(rows[-1])
+        rows[3]["one more"] = doc[3]["one more"] = [1, {"a": 2}]
+        del rows[0], doc[0]
+        assert doc == rows
+        doc.validate()
+        assert doc.stats()["columns"] == 300
+        assert Document.from_python(doc) == rows

@@ -178,7 +178,6 @@ pub(crate) fn is_wide(columns: u32) -> bool {
 }
 
 /// The column of a key in a table of so many columns.
-#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn find_column(
     bytes: &[u8],
     shape: u32,

@@ -4,15 +4,13 @@ use super::hash_index::HashIndex;
 use super::keys::Keys;
 use super::options::EncodeOptions;
 use super::output::Output;
-use super::plan::Summary;
+use super::plan::{Summary, object_size};
 use super::room::{expect_values, make_room, make_room_for, memory};
 use super::shred::{Shred, Values};
 use super::stack::run;
 use super::tensors::Tensors;
 use super::texts::{Texts, put_tagged};
-use crate::block::map;
 use crate::block::record::Record;
-use crate::block::shape::is_wide;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::inline_span;
 use crate::format::layout::*;
@@ -99,17 +97,6 @@ pub(super) enum Anew {
     Did,
     /// It knows which maps are of similar objects.
     Never,
-}
-
-/// Bytes of an object of so many members that is no row: of a record, or else of a map.
-pub(super) fn object_size(members: u32) -> u64 {
-    match is_wide(members) {
-        true => {
-            let hash = hash_size(map::encoded_buckets(members));
-            u64::from(MAP_SIZE) + entries_size(members.into()) + hash
-        }
-        false => record_size(members).into(),
-    }
 }
 
 pub(super) struct Frame {

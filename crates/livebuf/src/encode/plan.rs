@@ -16,6 +16,8 @@ use super::stack::{
 use super::tensors::Tensors;
 use super::texts::Texts;
 use crate::block::column_type::{ColumnType, Numbers, is_f32};
+use crate::block::map;
+use crate::block::shape::is_wide;
 use crate::block::tensor::Form;
 use crate::error::Result;
 use crate::format::bytes::round_up;
@@ -54,6 +56,17 @@ const TIMESTAMP: u16 = 2048;
 const DECIMAL: u16 = 4096;
 const UUID: u16 = 8192;
 const TENSOR: u16 = 16384;
+
+/// Bytes of an object of so many members that is no row: of a record, or else of a map.
+pub(super) fn object_size(members: u32) -> u64 {
+    match is_wide(members) {
+        true => {
+            let hash = hash_size(map::encoded_buckets(members));
+            u64::from(MAP_SIZE) + entries_size(members.into()) + hash
+        }
+        false => record_size(members).into(),
+    }
+}
 
 /// What a column's values have in common.
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,9 +12,8 @@
 //! The first row that is different ends this. All rows are put back as they were, and the
 //! array is planned in the general way (`plan`).
 
-use super::encoder::object_size;
 use super::keys::KeyList;
-use super::plan::{Gathered, Places, Plan, Planner, Run, Summary};
+use super::plan::{Gathered, Places, Plan, Planner, Run, Summary, object_size};
 use super::room::{make_room, make_room_for, memory};
 use super::stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run,
