@@ -27,7 +27,7 @@ impl Blanks {
     /// The blanks of the columns in the table or list that `column` leads to. `outer` is those
     /// of `column` itself. `length` is the length of the arrays, in a list of fixed length.
     pub(crate) fn below(column: Elements, length: u32, outer: Option<Blanks>) -> Option<Blanks> {
-        if column.column == ColumnType::List {
+        if column.column.has_offsets() {
             return None;
         }
         if column.gaps != GAPS_NONE {
@@ -140,7 +140,7 @@ pub(crate) fn check(bytes: &[u8], column: Elements, blanks: Option<Blanks>) -> R
     let mut absent: &mut dyn FnMut(u32) -> Result<()> = match column.column.slot() {
         Slot::Nested if column.column != ColumnType::List => return Ok(()),
         Slot::Nothing => return Ok(()),
-        Slot::Nested => &mut |slot| {
+        Slot::Nested | Slot::Run => &mut |slot| {
             let list = List::load(bytes, column.data)?;
             match list.bounds(bytes, slot)? {
                 (_, 0) => Ok(()),
@@ -156,14 +156,6 @@ pub(crate) fn check(bytes: &[u8], column: Elements, blanks: Option<Blanks>) -> R
             let width = column.column.width();
             is_zero(bytes, values + slot as u64 * width, width)?;
             bit_is_zero(bytes, column.marks_at(), slot)
-        },
-        Slot::End if column.is_fixed() => &mut |slot| {
-            let (start, end) = column.bounds(bytes, slot)?;
-            is_zero(bytes, column.run_at(bytes, start)?, (end - start) as u64)
-        },
-        Slot::End => &mut |slot| match column.bounds(bytes, slot)? {
-            (start, end) if start == end => Ok(()),
-            _ => Err(Error::new(ErrorKind::BadCount, column.entries_at())),
         },
         Slot::Integer
         | Slot::Float

@@ -879,16 +879,21 @@ impl<'a, M: Mode> Column<'a, M> {
         }
     }
 
+    /// The offsets of a list, which is this column's.
+    pub(super) fn offsets_of(&self, list: List) -> Result<Self> {
+        let mut elements = list.offsets(self.bytes)?;
+        elements.first = self.elements.first;
+        let rest = elements.count.saturating_sub(elements.first);
+        elements.count = rest.min(self.elements.count.saturating_add(1));
+        Ok(Column { bytes: self.bytes, elements, above: Above::NONE, mode: self.mode })
+    }
+
     /// Where the arrays of a list column begin among its [`elements`](Self::elements), and
     /// where the last one ends: one number more than rows. `None` where all have
     /// [one length](Self::fixed_length).
     pub fn offsets(&self) -> M::Out<Column<'a, M>> {
         M::out(self.list().and_then(|list| {
-            let Some(list) = list.filter(|list| list.length.is_none()) else { return Ok(None) };
-            let mut elements = list.offsets(self.bytes)?;
-            elements.first = self.elements.first;
-            elements.count = elements.count.saturating_sub(elements.first);
-            Ok(Some(Column { bytes: self.bytes, elements, above: Above::NONE, mode: self.mode }))
+            list.filter(|list| list.length.is_none()).map(|list| self.offsets_of(list)).transpose()
         }))
     }
 
