@@ -420,8 +420,8 @@ fn debug_output_shows_what_is_in_containers() {
 #[test]
 fn texts_of_runs_have_their_bytes() {
     for texts in [
-        ["Ada", "Bo", "", "Dora", "Eve", "Fay", "Gus", "a longer text"],
-        ["Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal"],
+        ["Ada", "Bo", "", "Dora", "Eve", "Fay", "Gus", "a longer text", "Hal", "Ian", "Jo", "Kim"],
+        ["Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal", "Ian", "Jon", "Kim", "Liz"],
     ] {
         let texts = texts.map(livebuf::New::Str);
         let mut doc = json!(null);

@@ -6,8 +6,8 @@
 //! ```
 
 use crate::block::column_type::{ColumnType, Slot, WHOLE_F64, is_whole};
+use crate::block::offsets::lent;
 use crate::block::record::{Block, LENT, Raw, put_tagged, tagged};
-use crate::block::run::lent;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up, slice};
 use crate::format::cell::span_at;

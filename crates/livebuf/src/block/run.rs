@@ -2,31 +2,15 @@
 //! (FORMAT 6.4). A slot without a value has an empty text.
 
 use crate::block::column_type::ColumnType;
-use crate::block::list::{List, two_offsets};
-use crate::block::record::{LENT, Raw};
+use crate::block::list::List;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u32, slice, text};
-use crate::format::cell::span_at;
+use crate::format::bytes::{slice, text};
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
 
 /// Capacity in bytes from which on a run gives some of it back.
 const LEAST_GIVEN_BACK: u32 = 64;
-
-/// The text of a slot of the run at `list`. Its bytes stay in the run.
-#[inline(never)]
-pub(super) fn lent(bytes: &[u8], list: u32, slot: u32) -> Result<Raw> {
-    let (start, end) = two_offsets(bytes, list.wrapping_add(LIST_OFFSETS), slot)?;
-    let data = load_u32(bytes, list as u64 + (LIST_CHILD + ARRAY_DATA) as u64)?;
-    let bounds = data.checked_add(start).zip(end.checked_sub(start));
-    match bounds.filter(|&(_, length)| length <= MAX_SPAN) {
-        Some((offset, length)) => {
-            Ok(Raw { tag: TAG_STRING, cell: span_at(offset, length, false), position: LENT })
-        }
-        None => Err(Error::new(ErrorKind::BadIndex, list as u64)),
-    }
-}
 
 /// Checks what a run's list keeps beside what every list does: its elements are the bytes of UTF-8,
 /// not too many, and each offset is between two characters.

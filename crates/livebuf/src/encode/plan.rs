@@ -16,7 +16,7 @@ use super::stack::{
 use super::tensors::Tensors;
 use super::texts::Texts;
 use crate::block::column_type::{ColumnType, Numbers, is_f32};
-use crate::block::list::offsets_column;
+use crate::block::offsets::offsets_column;
 use crate::block::tensor::Form;
 use crate::error::Result;
 use crate::format::bytes::round_up;

@@ -395,6 +395,8 @@ struct Walk<'a, 's> {
     only: &'s [u32],
     /// That column, once it was found: its table, and its place there.
     chosen: Option<(Table, u32)>,
+    /// What a column's data is: text while the bytes of a run are checked.
+    data: RegionKind,
     /// Hears of regions of some kinds. It has no type of its own, so that there is one walk in a
     /// program.
     visit: Option<(Kinds, &'s mut dyn FnMut(Region))>,
@@ -455,8 +457,9 @@ impl<'a, 's> Walk<'a, 's> {
             return Err(Error::with_detail(ErrorKind::ScratchTooSmall, 0, needed));
         };
         let stats = Stats { used: bytes.len() as u64, ..Stats::default() };
-        let (texts, only, chosen) = ([0; 16], &[][..], None);
-        Ok(Walk { bytes, exclusive, shared, stats, holes: 0, texts, only, chosen, visit: None })
+        let (texts, only, data) = ([0; 16], &[][..], RegionKind::Data);
+        let (holes, chosen, visit) = (0, None, None);
+        Ok(Walk { bytes, exclusive, shared, stats, holes, texts, only, chosen, data, visit })
     }
 
     fn document(mut self) -> Result<Stats> {
@@ -1099,7 +1102,7 @@ impl<'a, 's> Walk<'a, 's> {
             };
         }
         let (data, end) = (column.data as u64, column.data as u64 + column.data_size());
-        self.claim_block(RegionKind::Data, data, end - data)?;
+        self.claim_block(self.data, data, end - data)?;
         self.bitmaps(column, data)?;
         let (values, count) = (column.values_at(), column.count);
         // Where slots that are used end.
@@ -1329,8 +1332,13 @@ impl<'a, 's> Walk<'a, 's> {
         check_tensor(self.bytes, column, in_table)?;
         let owner = Owner { block: list.offset, column: 0 };
         let blanks = Blanks::below(column, list.length.unwrap_or(1), blanks);
-        self.column(child, owner, blanks, depth)?;
-        if column.column.is_run() { run::check(self.bytes, list) } else { Ok(()) }
+        if !column.column.is_run() {
+            return self.column(child, owner, blanks, depth);
+        }
+        self.data = RegionKind::Text;
+        self.column(child, owner, None, depth)?;
+        self.data = RegionKind::Data;
+        run::check(self.bytes, list)
     }
 
     /// Checks a list's offsets; the last of them.
