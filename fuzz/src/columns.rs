@@ -5,8 +5,8 @@
 
 use crate::tree::Tree;
 use livebuf::{
-    Checked, Codes, Column, ColumnType, Element, Extended, Key, Offsets, Pointer, Run, Scalar, Table,
-    Valid, Value,
+    Checked, Codes, Column, ColumnType, Element, Extended, Key, Offsets, Pointer, Run, Scalar,
+    Table, Valid, Value,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;

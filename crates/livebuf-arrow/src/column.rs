@@ -688,7 +688,9 @@ impl Source {
             match offsets {
                 Offsets::U8(offsets) => offsets.iter().map(|&at| from_start(at.into())).collect(),
                 Offsets::U16(offsets) => offsets.iter().map(|&at| from_start(at.into())).collect(),
-                Offsets::U32(offsets) => offsets.iter().map(|&at| from_start(at as usize)).collect(),
+                Offsets::U32(offsets) => {
+                    offsets.iter().map(|&at| from_start(at as usize)).collect()
+                }
             }
         }
         fn ends<T: Copy + Into<u64>>(offsets: &[T]) -> Option<(usize, usize)> {

@@ -742,9 +742,7 @@ impl<'v> Copier<'v> {
         // Without elements there is nothing to be without a value.
         let (column, gaps) = match (count, copy.column) {
             (0, ColumnType::Null) => (ColumnType::Cells, GAPS_NONE),
-            (0, column) if column.is_dictionary() || column.is_run() => {
-                (column.plain(), GAPS_NONE)
-            }
+            (0, column) if column.is_dictionary() || column.is_run() => (column.plain(), GAPS_NONE),
             (0, column) => (column, GAPS_NONE),
             (_, column) => (column, elements.gaps),
         };
