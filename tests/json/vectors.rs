@@ -614,7 +614,7 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc.swap(a, 0, 4).unwrap();
             // Another length: the texts get ends.
             doc.set_pointer("/b/4", "today").unwrap();
-            // A blank slot.
+            // A row that is not there.
             doc.set_pointer("/c/2/o", ()).unwrap();
             doc
         }),
@@ -724,7 +724,7 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc.remove_pointer("/0").unwrap();
             doc
         }),
-        ("blank_rows", {
+        ("absent_rows", {
             let rows: Vec<_> = (0..9)
                 .map(|row| match row % 3 {
                     0 => r#"{"at":null}"#.to_owned(),
@@ -912,14 +912,17 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     let entries = word(&extras, word(&extras, below(&extras) + 16) + 12);
     // Rows 1 and 3 are absent: of "a" an i8 column, of "b" one with gaps, of "c" cells, of "d"
     // a list with offsets, of "e" one of fixed length, of "f" a column of nulls.
-    let absent = json(
-        r#"[{"o":{"a":1,"b":null,"c":1,"d":["x"],"e":[1,2],"f":null}},{"o":null},
-            {"o":{"a":2,"b":5,"c":"t","d":["y","z"],"e":[3,4],"f":null}},{"o":null},
-            {"o":{"a":3,"b":6,"c":2.5,"d":[],"e":[5,6],"f":null}}]"#,
-    );
+    let more: Vec<_> = (5..12)
+        .map(|n| format!(r#"{{"o":{{"a":{n},"b":{n},"c":{n},"d":[],"e":[{n},{n}],"f":null}}}}"#))
+        .collect();
+    let absent = json(&format!(
+        r#"[{{"o":{{"a":1,"b":null,"c":1,"d":["x"],"e":[1,2],"f":null}}}},{{"o":null}},
+            {{"o":{{"a":2,"b":5,"c":"t","d":["y","z"],"e":[3,4],"f":null}}}},{{"o":null}},{}]"#,
+        more.join(","),
+    ));
     let objects = word(&absent, below(&absent) + 24 + 12);
     let column = |index: usize| word(&absent, objects + 24 + 16 * index + 12);
-    // Values behind 8 bytes of bitmap; fixed lists and lists with their elements and offsets.
+    // Values behind 8 bytes of each bitmap; the data of elements and offsets.
     let (fixed, texts) = (word(&absent, column(4) + 28), word(&absent, column(3) + 44));
     let nullable = of("column_nullable");
     // A struct column with gaps, without rows and room, and its shape.
@@ -1050,11 +1053,13 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             let values = word(&nullable, word(&nullable, 8) + 12) + 8;
             patch(&nullable, &[(values + 2, 1)])
         }),
-        ("NotZero_blank_value", patch(&absent, &[(column(0) + 1, 9)])),
-        ("NotZero_blank_bit", patch(&absent, &[(column(1), 0b10110)])),
-        ("NotZero_blank_tag", patch(&absent, &[(column(2) + 3, 1)])),
-        ("NotZero_blank_element", patch(&absent, &[(fixed + 3, 7)])),
-        ("BadCount_blank_list", patch(&absent, &[(texts + 1, 0), (texts + 2, 1)])),
+        ("BadCode_missing_bit", patch(&absent, &[(column(0), 0b1111_0111)])),
+        ("BadCode_missing_null", patch(&absent, &[(column(1) + 8, 0b00011)])),
+        ("BadCode_missing_as_null", patch(&absent, &[(objects + 24 + 16 * 5 + 2, 1)])),
+        ("NotZero_missing_tag", patch(&absent, &[(column(2) + 3, 1)])),
+        ("BadCode_missing_element", patch(&absent, &[(fixed, 0b0011_0111)])),
+        ("BadCode_element_is_missing", patch(&absent, &[(fixed, 0b0011_0010), (fixed + 8, 0)])),
+        ("BadCount_gap_list", patch(&absent, &[(texts + 1, 0), (texts + 2, 1)])),
         ("NotZero_null_column_bit", patch(&absent, &[(column(5), 1)])),
         ("WrongBlock_table_owner_column", patch(&absent, &[(objects + 2, 1)])),
         ("BadCode_table_form", patch(&absent, &[(objects + 1, 2)])),

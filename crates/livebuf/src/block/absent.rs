@@ -1,91 +1,78 @@
-//! Slots without a value, and the slots below them (FORMAT 6.2): all are 0, or their text is
-//! empty.
+//! Slots without a value (FORMAT 6.2): all are 0, or their text is empty.
 //!
-//! A slot is *absent* where its column says so (a gap), and where it is *blank*: the row
-//! or array around it is absent. A column does not say which of its slots are blank; the
-//! nearest column around it that has gaps does.
+//! Where a row, or an array of fixed length, is not there, the columns below have its slots all the
+//! same. They say that these are missing, so each column is whole by itself.
 
-use crate::block::column::Elements;
+use crate::block::column::{Elements, Gap};
 use crate::block::column_type::{ColumnType, Slot};
 use crate::block::list::List;
-use crate::block::owner::Owner;
+use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice};
 use crate::format::layout::*;
 
-/// Tells which slots of a column are blank.
+/// A column with gaps around another one: of structs, or of lists of fixed length.
 #[derive(Clone, Copy)]
-pub(crate) struct Blanks {
-    /// The nearest column around that has gaps.
-    around: Elements,
-    /// How many slots of this column there are for each slot of `around`: more than one within
-    /// lists of fixed length.
-    per: u64,
+pub(crate) struct Above {
+    column: Elements,
+    /// Slots of the column below for each of this one's.
+    per: u32,
+    /// The column below has the elements of a list: they are missing nowhere else.
+    elements: bool,
 }
 
-impl Blanks {
-    /// The blanks of the columns in the table or list that `column` leads to. `outer` is those
-    /// of `column` itself. `length` is the length of the arrays, in a list of fixed length.
-    pub(crate) fn below(column: Elements, length: u32, outer: Option<Blanks>) -> Option<Blanks> {
-        if column.column.has_offsets() {
-            return None;
-        }
-        if column.gaps != GAPS_NONE {
-            return Some(Blanks { around: column, per: length as u64 });
-        }
-        // Lists of fixed length may lie in each other. Then a slot of the outermost column has as
-        // many elements as the product of their lengths.
-        outer.map(|outer| Blanks { per: outer.per.saturating_mul(length as u64), ..outer })
+impl Above {
+    /// What the rows of a struct column say about the columns of its table.
+    pub(crate) fn rows(column: Elements) -> Option<Above> {
+        let gaps = column.gaps != GAPS_NONE;
+        gaps.then_some(Above { column, per: 1, elements: false })
     }
 
-    /// The blanks of the columns in the table or list at `within`, which is 0 for an array that
-    /// is in neither.
-    pub(crate) fn within(bytes: &[u8], within: u32) -> Result<Option<Blanks>> {
-        let (mut within, mut per) = (within, 1u64);
-        // At most `MAX_COLUMN_DEPTH` tables and lists lie around a column, and each turn leaves one
-        // of them. One turn more finds that nothing is around the outermost array.
-        for _ in 0..=MAX_COLUMN_DEPTH {
-            if within == 0 {
-                return Ok(None);
+    /// What the arrays of a list column say about its elements. Those of a tensor have no gaps.
+    pub(crate) fn arrays(bytes: &[u8], column: Elements, list: List) -> Result<Option<Above>> {
+        match list.length {
+            Some(per) if column.gaps != GAPS_NONE && !list.child(bytes)?.tensor => {
+                Ok(Some(Above { column, per, elements: true }))
             }
-            if load_u8(bytes, within as u64)? == KIND_LIST {
-                match List::load(bytes, within)?.length {
-                    Some(length) => per = per.saturating_mul(length as u64),
-                    None => return Ok(None),
+            _ => Ok(None),
+        }
+    }
+
+    /// Checks that a column below has its slots missing where this one's are without a value.
+    fn check(&self, bytes: &[u8], below: Elements) -> Result<()> {
+        let cells = below.column == ColumnType::Cells;
+        each_gap(bytes, self.column, 0..self.column.count, &mut |above| {
+            let first = above.saturating_mul(self.per);
+            (first..first.saturating_add(self.per).min(below.count)).try_for_each(|slot| {
+                if is_missing(bytes, below, slot)? {
+                    return Ok(());
                 }
-            }
-            let owner = Owner::load(bytes, within)?;
-            let around = Elements::at(bytes, owner.header(bytes)?)?;
-            if around.gaps != GAPS_NONE {
-                return Ok(Some(Blanks { around, per }));
-            }
-            within = owner.within(bytes)?;
+                Err(match cells {
+                    true => Error::new(ErrorKind::NotZero, below.values_at() + tag_at(slot)),
+                    false => Error::new(ErrorKind::BadCode, (below.offset + ARRAY_GAPS).into()),
+                })
+            })
+        })?;
+        if !self.elements {
+            return Ok(());
         }
-        Err(Error::new(ErrorKind::NestingLimit, within as u64))
-    }
-
-    /// Whether a slot is blank.
-    pub(crate) fn has(&self, bytes: &[u8], slot: u32) -> Result<bool> {
-        let around = (slot as u64 / self.per.max(1)) as u32;
-        Ok(self.around.gap(bytes, around)?.is_some())
-    }
-
-    /// Calls `with` on every blank slot below `end`.
-    fn each(&self, bytes: &[u8], end: u32, with: &mut dyn FnMut(u32) -> Result<()>) -> Result<()> {
-        let per = self.per.max(1);
-        let around = (end as u64).div_ceil(per) as u32;
-        each_gap(bytes, self.around, 0..around, &mut |slot| {
-            let first = slot as u64 * per;
-            (first..(first + per).min(end as u64)).try_for_each(|slot| with(slot as u32))
+        // An array that is there has all its elements.
+        (0..below.count).try_for_each(|slot| {
+            let stray = is_missing(bytes, below, slot)?
+                && self.column.gap(bytes, slot / self.per.max(1))?.is_none();
+            match stray {
+                true => Err(Error::new(ErrorKind::BadCode, (below.offset + ARRAY_GAPS).into())),
+                false => Ok(()),
+            }
         })
     }
 }
 
-/// Whether a slot is blank. Without `blanks` no slot is.
-pub(crate) fn is_blank(bytes: &[u8], blanks: Option<Blanks>, slot: u32) -> Result<bool> {
-    match blanks {
-        Some(blanks) => blanks.has(bytes, slot),
-        None => Ok(false),
+/// Whether a column says that a slot is missing.
+pub(crate) fn is_missing(bytes: &[u8], column: Elements, slot: u32) -> Result<bool> {
+    match column.column {
+        ColumnType::Cells => Ok(load_u8(bytes, column.values_at() + tag_at(slot))? == TAG_HOLE),
+        _ => Ok(column.gap(bytes, slot)? == Some(Gap::Missing)),
     }
 }
 
@@ -116,30 +103,33 @@ fn each_gap(
     Ok(())
 }
 
-/// Checks that the absent slots of a column, or of an array in a list, are 0, and that they
-/// have no elements in a list. Linear in the slots; does nothing where there are no gaps.
+/// Checks that the slots of a column, or of an array in a list, that have no value are 0, that they
+/// have no elements in a list, and that those below a slot without a value in `above` are missing.
+/// Linear in the slots; does nothing where there are no gaps.
 ///
 /// # Errors
-/// [`ErrorKind::NotZero`]; [`ErrorKind::BadCount`] for elements of an absent array.
-pub(crate) fn check(bytes: &[u8], column: Elements, blanks: Option<Blanks>) -> Result<()> {
-    if column.gaps == GAPS_NONE && blanks.is_none() {
+/// [`ErrorKind::NotZero`]; [`ErrorKind::BadCount`] for elements of an absent array;
+/// [`ErrorKind::BadCode`] where a slot is to be missing and is not, or is and is not to be.
+pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Result<()> {
+    if let Some(above) = above {
+        above.check(bytes, column)?;
+    }
+    if column.gaps == GAPS_NONE {
         return Ok(());
     }
     let range = column.first..column.first.saturating_add(column.count);
-    if column.gaps != GAPS_NONE
-        && let Some(blanks) = blanks
-    {
-        let bits = column.bits_at(bytes)?;
-        let null = bits + bitmap_size(column.capacity as u64);
-        blanks.each(bytes, range.end, &mut |slot| {
-            bit_is_zero(bytes, bits, slot)?;
-            if column.gaps == GAPS_BOTH { bit_is_zero(bytes, null, slot) } else { Ok(()) }
-        })?;
-    }
     let values = column.values_at();
     let mut absent: &mut dyn FnMut(u32) -> Result<()> = match column.column.slot() {
-        Slot::Nested if column.column != ColumnType::List => return Ok(()),
         Slot::Nothing => return Ok(()),
+        Slot::Nested if column.column == ColumnType::Struct => return Ok(()),
+        Slot::Nested if column.column == ColumnType::FixedList => {
+            // Elements say that they are missing. The numbers of a tensor do not.
+            let list = List::load(bytes, column.data)?;
+            let Some(form) = Form::in_list(bytes, list)? else { return Ok(()) };
+            let Some((_, numbers)) = Form::of(bytes, list.child(bytes)?)? else { return Ok(()) };
+            let size = form.size();
+            &mut move |slot| is_zero(bytes, numbers + u64::from(slot).saturating_mul(size), size)
+        }
         Slot::Nested | Slot::Run => &mut |slot| {
             let list = List::load(bytes, column.data)?;
             match list.bounds(bytes, slot)? {
@@ -170,11 +160,7 @@ pub(crate) fn check(bytes: &[u8], column: Elements, blanks: Option<Blanks>) -> R
             &mut move |slot| is_zero(bytes, values + slot as u64 * width, width)
         }
     };
-    match blanks {
-        _ if column.gaps != GAPS_NONE => each_gap(bytes, column, range, &mut absent),
-        Some(blanks) => blanks.each(bytes, range.end, &mut absent),
-        None => Ok(()),
-    }
+    each_gap(bytes, column, range, &mut absent)
 }
 
 fn bit_is_zero(bytes: &[u8], bits: u64, slot: u32) -> Result<()> {

@@ -1,7 +1,6 @@
 //! Walks what the columns of tables and lists lead to, column by column, for validation. A walk
 //! row by row could take many steps for each byte of a document.
 
-use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::Elements;
 use crate::block::column_type::Slot;
 use crate::block::list::List;
@@ -98,7 +97,7 @@ impl Columns {
                 self.above = self.above.saturating_add(1);
                 continue;
             }
-            if let Some(node) = self.slots(bytes, column, in_table, &mut scalar)? {
+            if let Some(node) = self.slots(bytes, column, &mut scalar)? {
                 return Ok(Some((Found::Node(node), self.above)));
             }
             (self.column, self.slot) = (self.column + 1, 0);
@@ -110,7 +109,6 @@ impl Columns {
         &mut self,
         bytes: &[u8],
         column: Elements,
-        in_table: bool,
         scalar: &mut impl FnMut(Raw) -> Result<()>,
     ) -> Result<Option<Raw>> {
         let cells = match column.column.slot() {
@@ -123,13 +121,11 @@ impl Columns {
             self.slot += 1;
             let raw = column.slot(bytes, slot)?;
             // Slots without a value are 0, and so are missing members.
-            if raw.cell == 0
-                && if cells {
-                    raw.tag == TAG_HOLE && (in_table || self.is_blank(bytes, slot)?)
-                } else {
-                    column.gap(bytes, slot)?.is_some() || self.is_blank(bytes, slot)?
-                }
-            {
+            let absent = match cells {
+                true => raw.tag == TAG_HOLE,
+                false => column.gap(bytes, slot)?.is_some(),
+            };
+            if absent && raw.cell == 0 {
                 continue;
             }
             if raw.tag > TAG_SPAN_LAST {
@@ -138,10 +134,6 @@ impl Columns {
             scalar(raw)?;
         }
         Ok(None)
-    }
-
-    fn is_blank(&self, bytes: &[u8], slot: u32) -> Result<bool> {
-        is_blank(bytes, Blanks::within(bytes, self.block)?, slot)
     }
 
     /// Leaves the current table or list for what comes behind it. False where it is the first.
@@ -158,7 +150,7 @@ impl Columns {
 }
 
 /// Counts the slots of a column that have a value, and those that are null. `slots` is the
-/// count of its slots that are not blank.
+/// count of its slots below rows and arrays that are there.
 pub(crate) fn count_slots(bytes: &[u8], column: Elements, slots: u64) -> Result<(u64, u64)> {
     if column.gaps == GAPS_NONE {
         return Ok((slots, 0));
@@ -176,7 +168,7 @@ pub(crate) fn count_slots(bytes: &[u8], column: Elements, slots: u64) -> Result<
     })
 }
 
-/// Counts the slots of a list's elements that are not blank. `arrays` is the count of its
+/// Counts the elements of a list's arrays. `arrays` is the count of its
 /// arrays that are there.
 pub(crate) fn count_elements(bytes: &[u8], list: List, arrays: u64) -> Result<u64> {
     Ok(match list.length {

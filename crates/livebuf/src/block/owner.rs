@@ -1,7 +1,7 @@
 //! Owners: the column whose data a table or list is (FORMAT 6.3, 6.4).
 
 use crate::error::Result;
-use crate::format::bytes::{load_u8, load_u16, load_u32};
+use crate::format::bytes::{load_u16, load_u32};
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
@@ -38,11 +38,6 @@ impl Owner {
         target.write_u64(nested as u64, first as u64 | (shape_or_length as u64) << 32);
         let words = bits as u64 | (self.block as u64) << 32;
         target.write_u64((nested + NESTED_BITS) as u64, words);
-    }
-
-    /// The table or list that the column is in; 0 for an array that is in neither.
-    pub(crate) fn within(&self, bytes: &[u8]) -> Result<u32> {
-        Ok(if load_u8(bytes, self.block as u64)? == KIND_ARRAY { 0 } else { self.block })
     }
 }
 

@@ -14,7 +14,6 @@ use super::new::New;
 use super::parts::{add_entry, key, new_map, new_shape, span};
 use super::rules::{Data, Layout, MOST_MOVED, Room, Rules, layout, with_room};
 use super::sink::{Change, Sink};
-use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{Elements, Gap, row_cell, row_of, set_bit};
 use crate::block::column_type::ColumnType;
 use crate::block::list::{List, elements_of};
@@ -83,10 +82,9 @@ impl Place {
 
 // --- another layout, more room ----------------------------------------------
 
-/// Gives a column another layout or more room. Slots that are blank stay 0.
+/// Gives a column another layout or more room.
 fn relayout<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
-    place: Place,
     column: Elements,
     layout: Layout,
     room: Room,
@@ -105,10 +103,10 @@ fn relayout<S: Storage, O: Observer>(
             let size = layout.size(capacity);
             let at = if size == 0 { 0 } else { sink.carve(size) };
             if kind.is_nested() {
-                move_nested_bits(sink, place, column, new, at)?;
+                move_nested_bits(sink, column, new, at)?;
             } else {
                 new.data = at;
-                move_slots(sink, place, column, new)?;
+                move_slots(sink, column, new)?;
             }
         }
     }
@@ -119,15 +117,13 @@ fn relayout<S: Storage, O: Observer>(
 /// Moves the bitmaps of a struct or list to `at`.
 fn move_nested_bits<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
-    place: Place,
     old: Elements,
     new: Elements,
     at: u32,
 ) -> Result<()> {
-    let blanks = Blanks::within(sink.bytes(), place.within)?;
     sink.try_write(|editor, _| {
         let old_bits = old.bits_at(editor.space.bytes())?;
-        editor.copy_bits(old, old_bits, new, at as u64, blanks)?;
+        editor.copy_bits(old, old_bits, new, at as u64)?;
         if old.gaps != GAPS_NONE {
             editor.space.free(old_bits, gaps_size(old.gaps, old.capacity as u64));
         }
@@ -140,15 +136,13 @@ fn move_nested_bits<S: Storage, O: Observer>(
 /// texts of runs become objects, arrays and texts by themselves.
 fn move_slots<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
-    place: Place,
     old: Elements,
     new: Elements,
 ) -> Result<()> {
-    let blanks = Blanks::within(sink.bytes(), place.within)?;
     sink.try_write(|editor, _| {
         if new.gaps != GAPS_NONE {
             let old_bits = old.bits_at(editor.space.bytes())?;
-            editor.copy_bits(old, old_bits, new, new.data as u64, blanks)?;
+            editor.copy_bits(old, old_bits, new, new.data as u64)?;
         }
         let space = &mut editor.space;
         let alike = new.column.takes_over(old.column) && !new.column.is_marked();
@@ -164,12 +158,10 @@ fn move_slots<S: Storage, O: Observer>(
         } else if !old.column.is_nested() {
             for slot in 0..old.count {
                 let bytes = space.bytes();
-                if !is_blank(bytes, blanks, slot)?
-                    && let Ok(value) = match new.column.is_dictionary() {
-                        true => old.stored(bytes, slot),
-                        false => old.element(bytes, slot).map(|raw| (raw.tag, raw.cell)),
-                    }
-                {
+                if let Ok(value) = match new.column.is_dictionary() {
+                    true => old.stored(bytes, slot),
+                    false => old.element(bytes, slot).map(|raw| (raw.tag, raw.cell)),
+                } {
                     new.put(space, slot, value);
                 }
             }
@@ -196,9 +188,6 @@ fn move_slots<S: Storage, O: Observer>(
         return Ok(());
     }
     for slot in 0..old.count {
-        if is_blank(sink.bytes(), blanks, slot)? {
-            continue;
-        }
         let raw = old.element(sink.bytes(), slot)?;
         let value = materialize(sink, raw)?;
         sink.write(|editor, _| new.put(&mut editor.space, slot, value));
@@ -298,7 +287,7 @@ fn resize_run<S: Storage, O: Observer>(
     }
     let count = start + new + behind;
     let room = Rules::Column.room(run, Layout::of(run), count, sink.end());
-    let run = relayout(sink, Place::elements(list), run, Layout::of(run), room)?;
+    let run = relayout(sink, run, Layout::of(run), room)?;
     sink.try_write(|editor, _| {
         let space = &mut editor.space;
         run.move_slots(space, start + old, start + new, behind);
@@ -336,9 +325,8 @@ fn nested_cell(column: Elements, slot: u32) -> u64 {
 
 // --- opening slots ----------------------------------------------------------
 
-/// Opens `added` slots before `at` in a column, and stores these values there. Columns below come
-/// first: while they get another layout, the columns around them say which slots are blank. Tag and
-/// cell of the last one.
+/// Opens `added` slots before `at` in a column, and in all below, and stores these values there. Tag
+/// and cell of the last one.
 fn open<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
     place: Place,
@@ -359,7 +347,7 @@ fn open_column<S: Storage, O: Observer>(
     feed: &Feed<'_, '_>,
 ) -> Result<(u8, u64)> {
     let rules = Rules::of(column, place.within);
-    let (layout, texts) = layout(sink, column, rules, place.within, feed, None)?;
+    let (layout, texts) = layout(sink, column, rules, feed, None)?;
     let needed = column.count as u64 + added as u64;
     sink.editor().check_elements(needed)?;
     match layout.column {
@@ -379,7 +367,7 @@ fn open_column<S: Storage, O: Observer>(
     }
     let room = rules.with(layout).room(column, layout, needed as u32, place.end(sink));
     let old = column;
-    let column = relayout(sink, place, column, layout, room)?;
+    let column = relayout(sink, column, layout, room)?;
     sink.write(|editor, _| {
         if at < column.count {
             if column.column.is_nested() {
@@ -395,7 +383,7 @@ fn open_column<S: Storage, O: Observer>(
         if column.column.is_nested() {
             sink.write(|editor, _| editor.fill(column, slot, put));
             value = (put.probe().0, nested_cell(column, slot));
-        } else if !matches!(put, Put::Blank) {
+        } else {
             value = store_in(sink, old, column, slot, &put, texts)?;
             sink.write(|editor, _| column.put(&mut editor.space, slot, value));
         }
@@ -546,9 +534,7 @@ fn widen_offsets<S: Storage, O: Observer>(
         layout.column = column;
     }
     let room = Rules::Column.room(offsets, layout, offsets.count + added, sink.end());
-    // Offsets are never blank.
-    let place = Place { header: offsets.offset, within: 0, home: 0, made: false };
-    relayout(sink, place, offsets, layout, room)
+    relayout(sink, offsets, layout, room)
 }
 
 // --- replacing --------------------------------------------------------------
@@ -566,7 +552,7 @@ pub(super) fn replace<S: Storage, O: Observer>(
     let old = column.element(sink.bytes(), slot)?;
     let rules = Rules::of(column, place.within);
     let feed = Feed::One(put);
-    let (layout, texts) = layout(sink, column, rules, place.within, &feed, Some(slot))?;
+    let (layout, texts) = layout(sink, column, rules, &feed, Some(slot))?;
     let dissolves = column.column.is_nested();
     if texts > 0 {
         reserve_texts(sink, column, texts)?;
@@ -576,7 +562,7 @@ pub(super) fn replace<S: Storage, O: Observer>(
         true => column,
         false => {
             let room = rules.with(layout).room(column, layout, column.count, sink.end());
-            relayout(sink, place, column, layout, room)?
+            relayout(sink, column, layout, room)?
         }
     };
     // The text or UUID got a copy with the others of its column.
@@ -611,19 +597,51 @@ pub(super) fn replace<S: Storage, O: Observer>(
     if column.tensor {
         return replace_elements(sink, column, slot, put).map(|()| value);
     }
-    // The slot is to be without a value.
+    // The slot is to be without a value, and those below it missing.
+    admit_missing(sink, column)?;
     sink.lose_shapes();
     sink.try_write(|editor, _| {
         if held {
             editor.release(old);
         }
-        editor.blank_slots(place.header, slot..slot + 1)?;
+        editor.empty_slots(place.header, slot..slot + 1)?;
         if let Incoming::Gap(gap) = put.incoming() {
             column.set_gap(&mut editor.space, slot, Some(gap));
         }
         Ok(())
     })?;
     Ok(value)
+}
+
+/// Makes the columns below a struct column or a list of fixed length such that slots can be missing.
+fn admit_missing<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    column: Elements,
+) -> Result<()> {
+    match column.column {
+        ColumnType::Struct => {
+            let table = Table::load(sink.bytes(), column.data)?;
+            (0..table.headers()).try_for_each(|index| admit_one(sink, table.header(index)))
+        }
+        ColumnType::FixedList => {
+            let list = List::load(sink.bytes(), column.data)?;
+            admit_one(sink, list.offset + LIST_CHILD)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The same for one of these columns, and those below it. The numbers of a tensor have no gaps.
+fn admit_one<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, header: u32) -> Result<()> {
+    let column = Elements::at(sink.bytes(), header)?.whole(sink.bytes())?;
+    let mut layout = Layout::of(column);
+    if column.tensor {
+        return Ok(());
+    }
+    layout.take_gap(Gap::Missing);
+    let room = Rules::Column.room(column, layout, column.count, sink.end());
+    let column = relayout(sink, column, layout, room)?;
+    admit_missing(sink, column)
 }
 
 /// Stores the elements of an array in those of a tensor's array of the same length.
@@ -664,7 +682,6 @@ fn replace_row<S: Storage, O: Observer>(
         let member = put.column_member(sink.bytes(), table, index)?;
         replace(sink, Place::column(table, index), row, member, held)?;
     }
-    // Not before: while columns below get another layout, a row that was absent is.
     sink.write(|editor, _| column.set_gap(&mut editor.space, row, None));
     if put.has_further(sink.bytes(), table)? {
         reserve_extras(sink, table, 1)?;
@@ -686,22 +703,20 @@ fn part<S: Storage, O: Observer>(
 ) -> Result<(Place, Elements)> {
     let bytes = sink.bytes();
     let owner = Owner::load(bytes, list.offset)?;
-    let (within, header) = (owner.within(bytes)?, owner.header(bytes)?);
-    let column = Elements::at(bytes, header)?.whole(bytes)?;
+    let column = Elements::at(bytes, owner.header(bytes)?)?.whole(bytes)?;
     if !column.column.is_nested() || column.data != list.offset || row >= column.count {
         return Err(Error::new(ErrorKind::WrongBlock, column.offset as u64));
     }
     let layout = Layout::plain(column);
     let room = Rules::Column.room(column, layout, column.count, sink.end());
-    let place = Place { header, within, home: 0, made: false };
-    let column = relayout(sink, place, column, layout, room)?;
+    let column = relayout(sink, column, layout, room)?;
     if sink.writes() {
         let home = column.element(sink.bytes(), row)?.cell;
         let elements = elements_of(sink.bytes(), home)?;
         return Ok((Place { made: true, ..Place::array(home as u32, elements) }, elements));
     }
     // As `materialize_array` is going to make it.
-    let Layout { column, gaps } = Layout::plain(elements);
+    let Layout { column, gaps } = Layout::alone(elements);
     let array = Elements::new(0, column, elements.count, elements.count, 0);
     let array = Elements { gaps, ..array };
     Ok((Place { made: true, ..Place::array(0, array) }, array))
@@ -791,7 +806,7 @@ impl Change for Step<'_> {
                 if has_lists(sink.bytes(), array)? {
                     let layout = Layout::plain(array);
                     let room = Rules::Column.room(array, layout, array.count, sink.end());
-                    relayout(sink, Place::array(0, array), array, layout, room)?;
+                    relayout(sink, array, layout, room)?;
                 } else {
                     part_far_texts(sink, Place::array(0, array), array, a, b)?;
                 }
@@ -873,7 +888,7 @@ fn reserve<S: Storage, O: Observer>(
     let needed = with_room(column, more);
     let room = rules.reserved(column, layout, needed, place.end(sink));
     if room.data != Data::Stays {
-        relayout(sink, place, column, layout, room)?;
+        relayout(sink, column, layout, room)?;
     }
     if column.column == ColumnType::Struct {
         let table = Table::load(sink.bytes(), column.data)?;
@@ -923,7 +938,7 @@ fn part_far_texts<S: Storage, O: Observer>(
             let layout = Layout::plain(column);
             let rules = Rules::of(column, place.within);
             let room = rules.room(column, layout, column.count, sink.end());
-            relayout(sink, place, column, layout, room)?;
+            relayout(sink, column, layout, room)?;
         }
     }
     Ok(())
@@ -958,8 +973,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             let feed = Feed::One(put);
             let mut sizer = self.sizer(NodeId::NONE);
-            let (layout, texts) =
-                layout(&mut sizer, column, rules, place.within, &feed, Some(slot))?;
+            let (layout, texts) = layout(&mut sizer, column, rules, &feed, Some(slot))?;
             let bytes = self.space.bytes();
             let fits = match is_run {
                 true => {
@@ -985,14 +999,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Writes the bitmaps of a column's new layout by those of the old one.
-    fn copy_bits(
-        &mut self,
-        old: Elements,
-        old_bits: u64,
-        new: Elements,
-        bits: u64,
-        blanks: Option<Blanks>,
-    ) -> Result<()> {
+    fn copy_bits(&mut self, old: Elements, old_bits: u64, new: Elements, bits: u64) -> Result<()> {
         if new.gaps == GAPS_NONE {
             return Ok(());
         }
@@ -1001,12 +1008,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if old.gaps == GAPS_NONE {
             for byte in 0..old.count.div_ceil(8) {
                 let left = (old.count - 8 * byte).min(8);
-                let mut valid = (0xFFu16 >> (8 - left)) as u8;
-                for slot in 0..if blanks.is_some() { left } else { 0 } {
-                    if is_blank(self.space.bytes(), blanks, 8 * byte + slot)? {
-                        valid &= !(1 << slot);
-                    }
-                }
+                let valid = (0xFFu16 >> (8 - left)) as u8;
                 self.space.write_u8(bits + byte as u64, valid);
             }
             return Ok(());
@@ -1015,11 +1017,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match (old.gaps, new.gaps) {
             (GAPS_BOTH, GAPS_BOTH) => self.space.copy_within(old_bits + from, bits + to, whole),
             (GAPS_NULL, GAPS_BOTH) => {
-                // A slot without a value was null, or blank.
+                // A slot without a value was null.
                 for slot in 0..old.count {
                     let (bytes, at) = (self.space.bytes(), (slot >> 3) as u64);
                     let valid = load_u8(bytes, old_bits + at)? >> (slot & 7) & 1 == 1;
-                    if !valid && !is_blank(bytes, blanks, slot)? {
+                    if !valid {
                         set_bit(&mut self.space, bits + to, slot, true);
                     }
                 }
@@ -1051,7 +1053,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// missing.
     fn fill(&mut self, column: Elements, slot: u32, put: Put<'_>) {
         match put.incoming() {
-            Incoming::Blank => {}
             Incoming::Gap(gap) => column.set_gap(&mut self.space, slot, Some(gap)),
             Incoming::Value(..) => {
                 column.set_gap(&mut self.space, slot, None);
@@ -1073,8 +1074,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    /// Empties slots whose contents are freed or elsewhere.
-    fn blank_slots(&mut self, header: u32, slots: Range<u32>) -> Result<()> {
+    /// Makes slots missing whose contents are freed or elsewhere. A tensor's numbers become 0.
+    fn empty_slots(&mut self, header: u32, slots: Range<u32>) -> Result<()> {
         let column = Elements::at(self.space.bytes(), header)?;
         if slots.is_empty() {
             return Ok(());
@@ -1084,7 +1085,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let table = Table::load(self.space.bytes(), column.data)?;
                 slots.clone().try_for_each(|row| self.shift_extras_out(table, row))?;
                 for index in 0..table.headers() {
-                    self.blank_slots(table.header(index), slots.clone())?;
+                    self.empty_slots(table.header(index), slots.clone())?;
                 }
             }
             kind if kind.has_offsets() => {
@@ -1104,7 +1105,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let list = List::load(self.space.bytes(), column.data)?;
                 let length = list.length.unwrap_or(0);
                 let elements = slots.start * length..slots.end * length;
-                self.blank_slots(list.offset + LIST_CHILD, elements)?;
+                self.empty_slots(list.offset + LIST_CHILD, elements)?;
             }
             _ => {
                 for slot in slots {
@@ -1179,7 +1180,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Takes the slots of a map's holes out of the column with its values, or of one below, where
-    /// there are `each` for an entry. They are without a value, or blank.
+    /// there are `each` for an entry. They are without a value.
     pub(super) fn close_holes(&mut self, header: u32, map: &Map, each: u32) -> Result<()> {
         let column = Elements::at(self.space.bytes(), header)?;
         let live = map.live * each;

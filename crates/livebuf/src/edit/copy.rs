@@ -6,7 +6,7 @@ use super::handles::NodeId;
 use super::literal::tensor;
 use super::parts::{add_entry, bytes_span, new_map, new_shape, span};
 use super::sink::{Sink, writer};
-use crate::block::absent::{self, Blanks};
+use crate::block::absent::{self, Above};
 use crate::block::column::{Elements, row_of};
 use crate::block::column_type::ColumnType;
 use crate::block::list::List;
@@ -151,7 +151,8 @@ struct Copier<'v> {
 #[derive(Clone, Copy)]
 struct Around {
     in_table: bool,
-    blanks: Option<Blanks>,
+    /// What its slots are below.
+    above: Option<Above>,
     /// Columns around it.
     depth: usize,
 }
@@ -616,7 +617,7 @@ impl<'v> Copier<'v> {
         let home = sink.carve(ARRAY_SIZE as u64);
         let copy = Elements { offset: home, ..elements };
         let owner = Owner { block: home, column: 0 };
-        let around = Around { in_table: false, blanks: None, depth: 0 };
+        let around = Around { in_table: false, above: None, depth: 0 };
         self.column(sink, elements, copy, owner, around)
     }
 
@@ -627,8 +628,8 @@ impl<'v> Copier<'v> {
         elements: Elements,
     ) -> Result<Elements> {
         if !sink.writes() {
-            check_gaps(elements, false)?;
             absent::check(self.source, elements, None)?;
+            self.check_all_there(elements)?;
             if !elements.tensor && elements.column.is_tensor_only() {
                 return Err(Error::new(ErrorKind::BadCode, elements.offset.into()));
             }
@@ -641,9 +642,22 @@ impl<'v> Copier<'v> {
             true => elements.column,
             false => elements.column.plain(),
         };
-        let copy = Elements { offset: home, column, ..elements };
-        let around = Around { in_table: false, blanks: None, depth: 0 };
+        // None of its elements is missing.
+        let gaps = elements.gaps & GAPS_NULL;
+        let copy = Elements { offset: home, column, gaps, ..elements };
+        let around = Around { in_table: false, above: None, depth: 0 };
         self.slots(sink, elements, copy, Owner { block: home, column: 0 }, around)
+    }
+
+    /// Checks that no element of an array of a list is missing.
+    fn check_all_there(&self, array: Elements) -> Result<()> {
+        let slots = array.first..array.first.saturating_add(array.count);
+        for slot in slots {
+            if absent::is_missing(self.source, array, slot)? {
+                return Err(Error::new(ErrorKind::BadCode, array.offset.into()));
+            }
+        }
+        Ok(())
     }
 
     /// A tensor that is an array of a list, by itself.
@@ -686,7 +700,7 @@ impl<'v> Copier<'v> {
     /// Checks a column before it is copied, but not the columns below it.
     fn check_column(&mut self, column: Elements, around: Around) -> Result<()> {
         let bad = |kind| Err(Error::new(kind, column.offset as u64));
-        check_gaps(column, around.in_table)?;
+        check_gaps(column, around.in_table || around.above.is_some())?;
         // Damaged columns may lead to their own table: each of them is paid for.
         self.allowance.work(ARRAY_SIZE as usize)?;
         column.whole(self.source)?;
@@ -705,7 +719,7 @@ impl<'v> Copier<'v> {
             }
         }
         check_tensor(self.source, column, around.in_table)?;
-        absent::check(self.source, column, around.blanks)
+        absent::check(self.source, column, around.above)
     }
 
     /// Checks the counts of a list, and that its offsets rise.
@@ -744,9 +758,9 @@ impl<'v> Copier<'v> {
             (0, ColumnType::Null) => (ColumnType::Cells, GAPS_NONE),
             (0, column) if column.is_dictionary() || column.is_run() => (column.plain(), GAPS_NONE),
             (0, column) => (column, GAPS_NONE),
-            (_, column) => (column, elements.gaps),
+            (_, column) => (column, copy.gaps),
         };
-        let elements = Elements { gaps, ..elements };
+        let elements = if count == 0 { Elements { gaps, ..elements } } else { elements };
         let data = match column {
             _ if count == 0 && !column.is_nested() => 0,
             ColumnType::Struct => self.table(sink, elements, owner, around)?,
@@ -861,10 +875,10 @@ impl<'v> Copier<'v> {
         let (old, new) = (bitmap_size(elements.capacity as u64), bitmap_size(copy.capacity as u64));
         let first = elements.first;
         // Of a column of nulls no slot has a value, whatever damaged bits say.
-        if elements.gaps != GAPS_NONE && copy.column != ColumnType::Null {
+        if copy.gaps != GAPS_NONE && copy.column != ColumnType::Null {
             self.bits(space, from, first, to, copy.count)?;
         }
-        if elements.gaps == GAPS_BOTH {
+        if copy.gaps == GAPS_BOTH {
             self.bits(space, from + old, first, to + new, copy.count)?;
             // Damage may say of a slot that it has a value and is null.
             for byte in 0..copy.count.div_ceil(8) as u64 {
@@ -913,9 +927,9 @@ impl<'v> Copier<'v> {
         if table.rows != elements.count || table.columns == 0 || table.columns > from.count {
             return Err(Error::new(ErrorKind::BadCount, elements.offset as u64));
         }
-        let blanks = match sink.writes() {
+        let above = match sink.writes() {
             true => None,
-            false => Blanks::below(elements, 1, around.blanks),
+            false => Above::rows(elements),
         };
         // Without rows there are no orders.
         let copy = Table { ordered: table.ordered && table.rows > 0, ..table };
@@ -925,10 +939,10 @@ impl<'v> Copier<'v> {
         (0..table.columns).try_for_each(|index| keys.push(index))?;
         let writes = sink.writes();
         let shape = copied_shape(sink, |index| self.key(writes, from, index), &keys)?;
-        let extras_at = self.extras(sink, table, blanks)?;
+        let extras_at = self.extras(sink, table, elements)?;
         let copy = Table { offset: at, shape, extras: extras_at, ..copy };
         sink.write(|editor, _| copy.write_header(&mut editor.space, owner, bits));
-        let around = Around { in_table: true, blanks, depth: around.depth + 1 };
+        let around = Around { in_table: true, above, depth: around.depth + 1 };
         for index in 0..copy.headers() {
             let column = table.column(source, index)?;
             if column.count != elements.count {
@@ -951,7 +965,7 @@ impl<'v> Copier<'v> {
         &self,
         sink: &mut Sink<'_, S, O>,
         table: Table,
-        blanks: Option<Blanks>,
+        rows: Elements,
     ) -> Result<u32> {
         let source = self.source;
         let Some(extras) = table.extras(source)? else { return Ok(0) };
@@ -961,7 +975,7 @@ impl<'v> Copier<'v> {
             for index in 0..extras.count {
                 let (row, home) = extra(extras.slot(source, index)?);
                 let known = row >= next && row < table.rows;
-                if !known || absent::is_blank(source, blanks, row)? {
+                if !known || rows.gap(source, row)?.is_some() {
                     return Err(Error::new(ErrorKind::BadIndex, extras.offset as u64));
                 }
                 check_further(source, table, home)?;
@@ -1007,11 +1021,11 @@ impl<'v> Copier<'v> {
         };
         let copy = Elements { offset: at + LIST_CHILD, ..child };
         let owner = Owner { block: at, column: 0 };
-        let blanks = match writes {
+        let above = match writes {
             true => None,
-            false => Blanks::below(elements, list.length.unwrap_or(1), around.blanks),
+            false => Above::arrays(self.source, elements, list)?,
         };
-        let around = Around { in_table: false, blanks, depth: around.depth + 1 };
+        let around = Around { in_table: false, above, depth: around.depth + 1 };
         match is_run {
             true => self.slots(sink, child, copy, owner, around)?,
             false => self.column(sink, child, copy, owner, around)?,

@@ -5,6 +5,7 @@ use super::feed::Put;
 use super::handles::Event;
 use super::literal::{part, tensor};
 use super::parts::{add_entry, new_map};
+use super::rules::Layout;
 use super::sink::Sink;
 use crate::block::column::{Elements, row_of};
 use crate::block::column_type::ColumnType;
@@ -34,7 +35,7 @@ pub(super) fn store<S: Storage, O: Observer>(
             Ok(value)
         }
         Put::Here(raw) => materialize(sink, *raw),
-        Put::Missing | Put::Blank => Ok((TAG_HOLE, 0)),
+        Put::Missing => Ok((TAG_HOLE, 0)),
     }
 }
 
@@ -171,7 +172,7 @@ fn materialize_array<S: Storage, O: Observer>(
         sink.write(|editor, _| editor.space.copy_within(from, home.numbers, form.size()));
         return Ok(home.at);
     }
-    let (column, gaps) = (elements.column.plain(), elements.gaps);
+    let Layout { column, gaps } = Layout::alone(elements);
     let count = elements.count;
     let home = sink.carve(ARRAY_SIZE as u64);
     let size = column.slots_size(gaps, count);

@@ -29,10 +29,8 @@ pub(super) enum Put<'v> {
     Value(New<'v>),
     /// A detached value of this document.
     Here(Raw),
-    /// A row has no such field.
+    /// A row has no such field, or the row or array around it is not there.
     Missing,
-    /// The row around the field is null or missing.
-    Blank,
 }
 
 /// A value as columns see it.
@@ -40,7 +38,6 @@ pub(super) enum Incoming {
     /// Tag, and the cell as far as columns care.
     Value(u8, u64),
     Gap(Gap),
-    Blank,
 }
 
 impl<'v> Put<'v> {
@@ -56,14 +53,13 @@ impl<'v> Put<'v> {
         match self {
             Put::Value(new) => new.probe(),
             Put::Here(raw) => (raw.tag, raw.cell),
-            Put::Missing | Put::Blank => (TAG_HOLE, 0),
+            Put::Missing => (TAG_HOLE, 0),
         }
     }
 
     pub(super) fn incoming(&self) -> Incoming {
         match (self, self.probe()) {
             (Put::Missing, _) => Incoming::Gap(Gap::Missing),
-            (Put::Blank, _) => Incoming::Blank,
             (_, (TAG_NULL, _)) => Incoming::Gap(Gap::Null),
             (_, (tag, cell)) => Incoming::Value(tag, cell),
         }
@@ -165,10 +161,10 @@ impl<'v> Put<'v> {
         Ok((self.probe().0, 0))
     }
 
-    /// The member for a column of a table; blank where this is no object.
+    /// The member for a column of a table; missing where this is no object.
     pub(super) fn column_member(&self, bytes: &[u8], table: Table, index: u32) -> Result<Put<'v>> {
         if !self.is(TAG_OBJECT) {
-            return Ok(Put::Blank);
+            return Ok(Put::Missing);
         }
         if index >= table.columns {
             // It gets no order of its own.
@@ -317,7 +313,7 @@ pub(super) enum Feed<'f, 'v> {
     One(Put<'v>),
     /// The members of objects that a table's column holds.
     Members(&'f Feed<'f, 'v>, Table, u32),
-    /// The elements of arrays; of a list of fixed length, blanks where there is no array.
+    /// The elements of arrays; of a list of fixed length, missing ones where there is no array.
     Elements(&'f Feed<'f, 'v>, Option<u32>),
 }
 
@@ -361,7 +357,7 @@ impl<'v> Feed<'_, 'v> {
             }),
             Feed::Elements(feed, fixed) => feed.each_of_many(sink, &mut |sink, put| {
                 if !put.is(TAG_ARRAY) {
-                    return (0..fixed.unwrap_or(0)).try_for_each(|_| with(sink, Put::Blank));
+                    return (0..fixed.unwrap_or(0)).try_for_each(|_| with(sink, Put::Missing));
                 }
                 for index in 0..put.length(sink.bytes())? {
                     let element = put.element(sink.bytes(), index)?;

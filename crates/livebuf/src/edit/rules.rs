@@ -4,7 +4,6 @@
 use super::feed::{Feed, Incoming, Put};
 use super::new::New;
 use super::sink::Sink;
-use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{Elements, Gap};
 use crate::block::column_type::{ColumnType, Numbers, Slot};
 use crate::block::list::List;
@@ -191,19 +190,23 @@ impl Layout {
         Layout { column: column.column.plain(), gaps: column.gaps }
     }
 
+    /// The same of an array of a list that is to be one by itself. If it is there, none of its
+    /// elements is missing.
+    pub(super) fn alone(array: Elements) -> Layout {
+        Layout { gaps: array.gaps & GAPS_NULL, ..Layout::plain(array) }
+    }
+
     pub(super) fn size(&self, capacity: u32) -> u64 {
         self.column.slots_size(self.gaps, capacity)
     }
 }
 
-/// The layout in which a column in the table or list `within` (0: in neither) can hold its
-/// slots and these, and how many texts a dictionary lacks. `replaced`: the slot that the value is
-/// stored in, where that is there.
+/// The layout in which a column can hold its slots and these, and how many texts a dictionary
+/// lacks. `replaced`: the slot that the value is stored in, where that is there.
 pub(super) fn layout<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
     column: Elements,
     rules: Rules,
-    within: u32,
     feed: &Feed<'_, '_>,
     replaced: Option<u32>,
 ) -> Result<(Layout, u32)> {
@@ -213,7 +216,7 @@ pub(super) fn layout<S: Storage, O: Observer>(
     }
     let layout = layout_by_kind(sink, column, rules, feed, replaced.is_some())?;
     if layout.column == ColumnType::Cells && column.column.holds_numbers() && column.count > 0 {
-        let numbers = numbers_layout(sink, column, rules, within, feed, replaced)?;
+        let numbers = numbers_layout(sink, column, rules, feed, replaced)?;
         return Ok((numbers.unwrap_or(layout), 0));
     }
     if layout.column.is_dictionary() {
@@ -239,7 +242,8 @@ fn check_fits<S: Storage, O: Observer>(
     };
     feed.each(sink, |sink, put| {
         let fits = match (put.incoming(), length) {
-            (Incoming::Blank, _) => true,
+            // Below an array that is not there.
+            (Incoming::Gap(Gap::Missing), _) => true,
             (Incoming::Value(TAG_ARRAY, _), Some(length)) => put.length(sink.bytes())? == length,
             (Incoming::Value(tag, cell), None) => column.column.fit_tensor(tag, cell).is_some(),
             _ => false,
@@ -349,7 +353,6 @@ fn numbers_layout<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
     column: Elements,
     rules: Rules,
-    within: u32,
     feed: &Feed<'_, '_>,
     replaced: Option<u32>,
 ) -> Result<Option<Layout>> {
@@ -370,7 +373,6 @@ fn numbers_layout<S: Storage, O: Observer>(
     let (mut fits, mut floats) = (true, column.column.integers().is_none());
     feed.each(sink, |_, put| {
         match put.incoming() {
-            Incoming::Blank => {}
             Incoming::Gap(gap) => {
                 fits &= rules == Rules::Column || column.count > u32::from(replaced.is_some());
                 layout.take_gap(gap);
@@ -390,10 +392,9 @@ fn numbers_layout<S: Storage, O: Observer>(
         return Ok(None);
     }
     let bytes = sink.bytes();
-    let blanks = Blanks::within(bytes, within)?;
     for slot in (0..column.count).filter(|&slot| Some(slot) != replaced) {
         let raw = column.element(bytes, slot)?;
-        if matches!(raw.tag, TAG_INT | TAG_UINT | TAG_FLOAT) && !is_blank(bytes, blanks, slot)? {
+        if matches!(raw.tag, TAG_INT | TAG_UINT | TAG_FLOAT) {
             numbers.add(raw.tag, raw.cell);
         }
     }
@@ -444,7 +445,6 @@ fn layout_by_kind<S: Storage, O: Observer>(
     feed.each(sink, |sink, put| {
         let bytes = sink.bytes();
         match put.incoming() {
-            Incoming::Blank => {}
             Incoming::Gap(gap) => layout.take_gap(gap),
             Incoming::Value(tag, cell) => match layout.column {
                 ColumnType::Struct if tag == TAG_OBJECT => {

@@ -2,7 +2,7 @@
 
 use super::encoder::Encoder;
 use super::keys::KeyList;
-use super::plan::{BLANK, Below, Dictionary, Places, Plan, Planner};
+use super::plan::{Below, Dictionary, MISSING, Places, Plan, Planner};
 use super::room::{LARGE, PLACE};
 use super::stack::{
     TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_ABSORBED_TENSOR, TAG_LOOSE, TAG_LOOSE_UUID,
@@ -83,7 +83,7 @@ impl<S: Storage> Encoder<S> {
 
     /// Places of values are numbers of 32 bits.
     fn check_places(&self) -> Result<()> {
-        if self.cells.len() < BLANK as usize {
+        if self.cells.len() < MISSING as usize {
             return Ok(());
         }
         Err(Error::with_detail(ErrorKind::ElementLimit, 0, self.options.limits.elements as u64))
@@ -425,7 +425,7 @@ impl<S: Storage> Encoder<S> {
             }
             Places::Listed(..) => {
                 plan.places.listed(&self.places).iter().for_each(|&at| match at {
-                    BLANK.. => put((TAG_HOLE, 0)),
+                    MISSING.. => put((TAG_HOLE, 0)),
                     at => put((tags[at as usize], cells[at as usize])),
                 });
             }
@@ -455,7 +455,7 @@ impl<S: Storage> Encoder<S> {
             }
             Places::Listed(..) => {
                 let places = plan.places.listed(&self.places).iter();
-                places.filter(|&&at| at < BLANK).try_for_each(|&at| write(at as usize))?;
+                places.filter(|&&at| at < MISSING).try_for_each(|&at| write(at as usize))?;
             }
         }
         self.out.align();
@@ -488,7 +488,7 @@ impl<S: Storage> Encoder<S> {
             Places::Listed(..) => {
                 let places = plan.places.listed(&self.places).iter();
                 let values = places.map(|&at| match at {
-                    BLANK.. => (TAG_HOLE, 0),
+                    MISSING.. => (TAG_HOLE, 0),
                     at => value(tags, cells, at as usize),
                 });
                 leaf.put(base, values, texts);
@@ -501,7 +501,7 @@ impl<S: Storage> Encoder<S> {
 /// Marks the containers that a plan makes part of columns.
 fn absorb(plan: &Plan, places: &[u32], tags: &mut [u8]) {
     let mut mark = |tag| {
-        for &place in plan.places.listed(places).iter().filter(|&&place| place < BLANK) {
+        for &place in plan.places.listed(places).iter().filter(|&&place| place < MISSING) {
             if tags[place as usize] != TAG_NULL {
                 tags[place as usize] = tag;
             }

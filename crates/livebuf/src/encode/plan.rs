@@ -26,11 +26,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
 
-/// The place of a member that a row's object does not have: the slot is missing.
+/// The place of a member that a row's object does not have, or of one below a row or array that is
+/// not there: the slot is missing.
 pub(super) const MISSING: u32 = u32::MAX;
-/// The place of a member or element below a row or array that is without a value: the slot is
-/// blank.
-pub(super) const BLANK: u32 = u32::MAX - 1;
 
 /// Objects of more key lists than this are not alike.
 const MOST_LISTS: usize = 4096;
@@ -640,7 +638,7 @@ impl Planner<'_> {
         }
         let listed = places.listed(self.places).iter();
         let texts = listed.map(|&at| match at {
-            BLANK.. => (TAG_HOLE, 0),
+            MISSING.. => (TAG_HOLE, 0),
             at => (self.tags[at as usize], self.cells[at as usize]),
         });
         let (tags, cells): (Vec<u8>, Vec<u64>) = texts.unzip();
@@ -677,7 +675,7 @@ impl Planner<'_> {
         let (lists, numbers) = self.key_lists(rows)?;
         let count = rows.len() as usize;
         let fields = |row: u32| self.lists[cells[row as usize] as u32 as usize].depth as usize;
-        let is_object = |row: u32| row < BLANK && tags[row as usize] == TAG_WAITING_OBJECT;
+        let is_object = |row: u32| row < MISSING && tags[row as usize] == TAG_WAITING_OBJECT;
         let objects = rows.listed(self.places).iter().filter(|&&row| is_object(row));
         let filled: usize = objects.map(|&row| fields(row)).sum();
         // Keys that few rows have make wide tables of nothing.
@@ -694,11 +692,9 @@ impl Planner<'_> {
         self.places.resize(from + width * count, MISSING);
         let (above, below) = self.places.split_at_mut(from);
         let mut columns = alloc::vec![Gathered::default(); width];
-        let (mut latest, mut blanks) = ((u32::MAX, &[][..]), 0);
+        let mut latest = (u32::MAX, &[][..]);
         for (index, &row) in rows.listed(above).iter().enumerate() {
             if !is_object(row) {
-                below.iter_mut().skip(index).step_by(count).for_each(|place| *place = BLANK);
-                blanks += 1;
                 continue;
             }
             let at = row as usize;
@@ -721,7 +717,7 @@ impl Planner<'_> {
             }
         }
         for values in &mut columns {
-            values.summary.missing = count as u32 - blanks - values.summary.count;
+            values.summary.missing = count as u32 - values.summary.count;
             values.summary.count = count as u32;
         }
         // What the columns take at least, so that those of no use are not planned.
@@ -776,17 +772,13 @@ impl Planner<'_> {
         let (from, mut missing) = (self.places.len(), false);
         for index in first..first + count as usize {
             let row = self.places[index];
-            let is_object = row < BLANK && self.tags[row as usize] == TAG_WAITING_OBJECT;
+            let is_object = row < MISSING && self.tags[row as usize] == TAG_WAITING_OBJECT;
             let code = match is_object {
                 true => codes[*numbers.get(&(self.cells[row as usize] as u32))?],
                 false => None,
             };
-            missing |= is_object && code.is_none();
-            self.places.push(match code {
-                Some(_) => row,
-                None if is_object => MISSING,
-                None => BLANK,
-            });
+            missing |= code.is_none();
+            self.places.push(if code.is_some() { row } else { MISSING });
             dictionary.codes.push(code.unwrap_or(0));
         }
         let gaps = if missing { GAPS_MISSING } else { GAPS_NONE };
@@ -816,7 +808,7 @@ impl Planner<'_> {
     /// number of each where there are several; `None` where there is a map.
     fn key_lists(&self, rows: Places) -> Option<(Vec<u32>, HashMap<u32, usize>)> {
         let (mut lists, mut numbers, mut latest) = (Vec::new(), HashMap::new(), u32::MAX);
-        for &row in rows.listed(self.places).iter().filter(|&&row| row < BLANK) {
+        for &row in rows.listed(self.places).iter().filter(|&&row| row < MISSING) {
             let at = row as usize;
             match self.tags[at] {
                 TAG_NULL => continue,
@@ -925,10 +917,10 @@ impl Planner<'_> {
 
     fn list(&mut self, rows: Places, depth: usize) -> Option<Nested> {
         let (tags, cells) = (self.tags, self.cells);
-        let is_array = |row: u32| row < BLANK && tags[row as usize] == TAG_WAITING_ARRAY;
+        let is_array = |row: u32| row < MISSING && tags[row as usize] == TAG_WAITING_ARRAY;
         let listed = rows.listed(self.places);
         // An array that was laid out already cannot be part of a list.
-        if listed.iter().any(|&row| row < BLANK && tags[row as usize] == TAG_ARRAY) {
+        if listed.iter().any(|&row| row < MISSING && tags[row as usize] == TAG_ARRAY) {
             return None;
         }
         let absent = listed.iter().filter(|&&row| !is_array(row)).count() as u32;
@@ -955,19 +947,20 @@ impl Planner<'_> {
             uniform && length > 0 && absent as u64 * length as u64 <= count as u64
         });
         if let Some(length) = fixed.filter(|_| absent > 0) {
-            // Spread from the last, each to where its blanks will be before it.
+            // Spread from the last, each behind those that are missing before it.
             let length = length as usize;
             let mut end = self.places.len();
-            self.places.resize(from + row_count as usize * length, BLANK);
+            self.places.resize(from + row_count as usize * length, MISSING);
             for row in (0..row_count as usize).rev() {
                 let to = from + row * length;
                 if is_array(self.places[first + row]) {
                     end -= length;
                     self.places.copy_within(end..end + length, to);
                 } else {
-                    self.places[to..to + length].fill(BLANK);
+                    self.places[to..to + length].fill(MISSING);
                 }
             }
+            elements.summary.missing = row_count * length as u32 - count;
             elements.summary.count = row_count * length as u32;
         }
         if count == 0 && row_count < 4 {
@@ -979,7 +972,7 @@ impl Planner<'_> {
 
     /// The tensors at these places.
     fn tensors_in(&self, rows: Places) -> impl Iterator<Item = &Form> {
-        let listed = rows.listed(self.places).iter().filter(|&&row| row < BLANK);
+        let listed = rows.listed(self.places).iter().filter(|&&row| row < MISSING);
         let tensors = listed.filter(|&&row| self.tags[row as usize] == TAG_TENSOR);
         tensors.map(|&row| self.tensors.form(self.cells[row as usize]))
     }

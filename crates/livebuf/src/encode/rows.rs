@@ -4,7 +4,7 @@
 //! those. When one is not, all rows are put back.
 
 use super::encoder::{Encoder, Frame, State};
-use super::plan::BLANK;
+use super::plan::MISSING;
 use super::room::make_room_for;
 use super::shred::{CHUNK, EXPECTED, Event, Holds, Shred, Step, Values, is_plain};
 use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE};
@@ -51,7 +51,7 @@ impl<S: Storage> Encoder<S> {
                     && self.shred.learn(&self.tags, &self.cells, from, 0)
             }
         };
-        if !learned || end >= BLANK as usize || !self.shred.take_apart(&self.tags, &self.cells)? {
+        if !learned || end >= MISSING as usize || !self.shred.take_apart(&self.tags, &self.cells)? {
             return self.put_together();
         }
         self.cells.truncate(from);
@@ -267,7 +267,7 @@ impl<S: Storage> Encoder<S> {
         self.shred.rows += rows;
         self.shred.from = self.cells.len();
         self.shred.due = self.shred.from + CHUNK;
-        if self.cells.len() >= BLANK as usize {
+        if self.cells.len() >= MISSING as usize {
             let limit = self.options.limits.elements as u64;
             return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit));
         }

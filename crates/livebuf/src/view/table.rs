@@ -57,80 +57,9 @@ pub struct Table<'a, M> {
     /// The first of the rows that this view shows, and their count.
     first: u32,
     count: u32,
-    above: Above,
+    /// Header of the struct column whose rows these are; 0 where all of them are there.
+    above: u32,
     mode: M,
-}
-
-/// The struct columns around rows, from the outermost that has gaps on. A cell of a row
-/// exists only if all of them have that row. Few bytes, since views are copied.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Above {
-    /// Header of the outermost; 0 where none has gaps.
-    outermost: u32,
-    depth: u32,
-    /// A byte for each struct column below the outermost, the lowest byte first: its place in the
-    /// table of the struct column around it. The bytes are kept as whole words, since a processor
-    /// waits long for a word of which it just stored parts.
-    path: [u64; 2],
-}
-
-const _: () = assert!(MAX_COLUMN_DEPTH <= 16);
-
-impl Above {
-    pub(super) const NONE: Above = Above { outermost: 0, depth: 0, path: [0; 2] };
-
-    pub(super) fn is_none(&self) -> bool {
-        self.outermost == 0
-    }
-
-    /// Adds a struct column, which lies in the table of the last one so far.
-    #[inline]
-    fn with(mut self, bytes: &[u8], column: Elements) -> Result<Above> {
-        if self.outermost != 0 {
-            return self.below(bytes, column);
-        }
-        if column.gaps != GAPS_NONE {
-            self.outermost = column.offset;
-        }
-        Ok(self)
-    }
-
-    fn below(mut self, bytes: &[u8], column: Elements) -> Result<Above> {
-        let table = self.walk(bytes, |_| Ok(true))?;
-        let place = column.offset.wrapping_sub(table.wrapping_add(TABLE_HEADERS)) / ARRAY_SIZE;
-        let deep = || Error::new(ErrorKind::NestingLimit, column.offset as u64);
-        if self.depth >= MAX_COLUMN_DEPTH as u32 - 1 {
-            return Err(deep());
-        }
-        let word = self.path.get_mut(self.depth as usize / 8).ok_or_else(deep)?;
-        *word |= (place as u8 as u64) << (self.depth % 8 * 8);
-        self.depth += 1;
-        Ok(self)
-    }
-
-    /// Whether all of these struct columns have a value in this row.
-    #[inline]
-    fn holds(&self, bytes: &[u8], row: u32) -> Result<bool> {
-        Ok(self.outermost == 0
-            || self.walk(bytes, |column| {
-                Ok(row < column.count && column.gap(bytes, row)?.is_none())
-            })? != 0)
-    }
-
-    /// Goes through the struct columns from the outermost to the last, and asks `pass` of each.
-    /// Returns the offset of the last one's table, or 0 as soon as `pass` says no.
-    fn walk(&self, bytes: &[u8], pass: impl Fn(Elements) -> Result<bool>) -> Result<u32> {
-        let mut column = Elements::header_at(bytes, self.outermost)?;
-        for level in 0..self.depth {
-            if !pass(column)? {
-                return Ok(0);
-            }
-            let place = (self.path[level as usize / 8 % 2] >> (level % 8 * 8)) as u8;
-            column =
-                Elements::header_at(bytes, column.data.wrapping_add(table_column(place.into())))?;
-        }
-        Ok(if pass(column)? { column.data } else { 0 })
-    }
 }
 
 /// Names a column of a table: a key (text or [`Key`]), an index, keys down through struct
@@ -392,8 +321,11 @@ impl<'a, M: Mode> Table<'a, M> {
             return Ok(None);
         }
         let row = self.first + index as u32;
-        if !self.above.holds(self.bytes, row)? {
-            return Ok(None);
+        if self.above != 0 {
+            let column = Elements::header_at(self.bytes, self.above)?;
+            if row >= column.count || column.gap(self.bytes, row)?.is_some() {
+                return Ok(None);
+            }
         }
         Object::of(self.mode, self.bytes, row_cell(self.block.offset, row)).map(Some)
     }
@@ -479,7 +411,7 @@ impl<'a, M: Mode> Table<'a, M> {
             return Err(Error::new(ErrorKind::BadCount, column.offset as u64));
         }
         let elements = Elements { first, count, ..column };
-        Ok(Column { bytes: self.bytes, elements, above: self.above, mode: self.mode })
+        Ok(Column { bytes: self.bytes, elements, mode: self.mode })
     }
 
     /// The rows of a range, cut to those there are: for readers that share the work.
@@ -560,7 +492,6 @@ impl<M: Mode> core::fmt::Debug for Table<'_, M> {
 pub struct Column<'a, M> {
     pub(super) bytes: &'a [u8],
     pub(super) elements: Elements,
-    pub(super) above: Above,
     pub(super) mode: M,
 }
 
@@ -580,7 +511,7 @@ impl<'a, M: Mode> Column<'a, M> {
     pub unsafe fn assume_valid(&self) -> Column<'a, Valid> {
         // SAFETY: the caller's promise.
         let mode = unsafe { Valid::promised() };
-        Column { bytes: self.bytes, elements: self.elements, above: self.above, mode }
+        Column { bytes: self.bytes, elements: self.elements, mode }
     }
 
     /// The column that keys lead to in the table of a struct column.
@@ -634,9 +565,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// Whether every row surely has a value in this column's own type, so that there is
     /// neither null nor a missing field.
     pub fn is_complete(&self) -> bool {
-        self.elements.gaps == GAPS_NONE
-            && self.above.is_none()
-            && self.elements.column != ColumnType::Cells
+        self.elements.gaps == GAPS_NONE && self.elements.column != ColumnType::Cells
     }
 
     /// Bytes of the whole column's slots, bitmaps and room for more included; of a dictionary also
@@ -701,9 +630,6 @@ impl<'a, M: Mode> Column<'a, M> {
 
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn raw(&self, index: u32) -> Result<Raw> {
-        if !self.above.holds(self.bytes, self.elements.first.wrapping_add(index))? {
-            return Ok(Raw::HOLE);
-        }
         self.elements.element_inlined(self.bytes, index)
     }
 
@@ -742,7 +668,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
-        if self.elements.gaps != GAPS_NONE || !self.above.is_none() {
+        if self.elements.gaps != GAPS_NONE {
             return None;
         }
         self.slots()
@@ -783,9 +709,9 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// The bitmap that has a 1 for each row with a value, lowest bit first, and the bit of
-    /// the first row. `None` where all rows have one, or a struct around them has none.
+    /// the first row. `None` where all rows have one.
     pub fn validity(&self) -> Option<(&'a [u8], usize)> {
-        if self.elements.gaps == GAPS_NONE || !self.above.is_none() {
+        if self.elements.gaps == GAPS_NONE {
             return None;
         }
         self.bitmap(self.elements.bits_at(self.bytes).ok()?)
@@ -823,7 +749,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// An array's elements.
     #[inline]
     pub(super) fn over(mode: M, bytes: &'a [u8], elements: Elements) -> Self {
-        Column { bytes, elements, above: Above::NONE, mode }
+        Column { bytes, elements, mode }
     }
 
     #[inline]
@@ -833,7 +759,7 @@ impl<'a, M: Mode> Column<'a, M> {
         }
         let block = Block::load(self.bytes, self.elements.data)?;
         let Elements { first, count, .. } = self.elements;
-        let above = self.above.with(self.bytes, self.elements)?;
+        let above = if self.elements.gaps == GAPS_NONE { 0 } else { self.elements.offset };
         Ok(Some(Table { bytes: self.bytes, block, first, count, above, mode: self.mode }))
     }
 
@@ -864,8 +790,7 @@ impl<'a, M: Mode> Column<'a, M> {
             None => Ok(None),
             Some(list) => {
                 let elements = list.child(self.bytes)?;
-                let above = Above::NONE;
-                Ok(Some(Column { bytes: self.bytes, elements, above, mode: self.mode }))
+                Ok(Some(Column { bytes: self.bytes, elements, mode: self.mode }))
             }
         }))
     }
@@ -885,7 +810,7 @@ impl<'a, M: Mode> Column<'a, M> {
         elements.first = self.elements.first;
         let rest = elements.count.saturating_sub(elements.first);
         elements.count = rest.min(self.elements.count.saturating_add(1));
-        Ok(Column { bytes: self.bytes, elements, above: Above::NONE, mode: self.mode })
+        Ok(Column { bytes: self.bytes, elements, mode: self.mode })
     }
 
     /// Where the arrays of a list column begin among its [`elements`](Self::elements), and
@@ -1323,7 +1248,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// Of the marked rows, those that hold a value.
     #[inline]
     pub(super) fn present(&self, base: usize, mut mask: u64) -> Result<u64> {
-        if self.elements.gaps == GAPS_NONE && self.above.is_none() {
+        if self.elements.gaps == GAPS_NONE {
             return Ok(mask);
         }
         let mut left = mask;

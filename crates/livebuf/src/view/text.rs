@@ -1,6 +1,5 @@
 //! Columns of text: dictionaries, runs, and searching them.
 
-use super::table::Above;
 use super::{Column, Mode};
 use crate::block::column_type::ColumnType;
 use crate::block::list::List;
@@ -165,7 +164,7 @@ impl<'a, M: Mode> Column<'a, M> {
             ColumnType::DictionaryU8 => self.stored().map(Codes::U8),
             _ => self.stored().map(Codes::U16),
         };
-        let texts = Column { elements, above: Above::NONE, ..*self };
+        let texts = Column { elements, ..*self };
         Ok(codes.map(|codes| Dictionary { texts, codes }))
     }
 
@@ -227,7 +226,7 @@ impl<'a, M: Mode> Column<'a, M> {
             }
         };
         let text = |raw| M::result(super::Value::new(self.mode, self.bytes, raw).as_str());
-        match self.coded()?.filter(|_| self.above.is_none()) {
+        match self.coded()? {
             Some(dictionary) => {
                 // Slots without a text have the code 0.
                 let mut without = self.count_gaps()?;

@@ -5,7 +5,7 @@
 //! size. Shared text may overlap shared text, but nothing owned. Bytes that are not claimed
 //! are garbage. The same pass gives [`Stats`] and, for tools, every [`Region`].
 
-use crate::block::absent::{self, Blanks};
+use crate::block::absent::{self, Above};
 use crate::block::column::{Elements, row_of};
 use crate::block::column_type::{ColumnType, Slot};
 use crate::block::list::List;
@@ -738,7 +738,7 @@ impl<'a, 's> Walk<'a, 's> {
         Ok(())
     }
 
-    /// Counts the slots of a column that are not blank, with `above` containers around them,
+    /// Counts the slots of a column below rows and arrays that are there, `above` containers around them,
     /// and all below it. Values that are counted when they are met are left out.
     fn count_column(&mut self, column: Elements, slots: u64, above: u16) -> Result<()> {
         let (values, nulls) = count_slots(self.bytes, column, slots)?;
@@ -1053,23 +1053,24 @@ impl<'a, 's> Walk<'a, 's> {
     }
 
     /// Checks an array's column, `depth` structs and lists around it: claims its data.
-    /// The header is claimed. Only a field of a table's row can be missing. `blanks` tells
-    /// which rows around it are absent.
+    /// The header is claimed. Only a field of a table's row can be missing, and what is below an
+    /// array of fixed length that is not there. `above` tells of what its slots are below.
     fn column(
         &mut self,
         column: Elements,
         owner: Owner,
-        blanks: Option<Blanks>,
+        above: Option<Above>,
         depth: usize,
     ) -> Result<()> {
         let offset = column.offset as u64;
         let in_table = load_u8(self.bytes, owner.block as u64)? == KIND_TABLE;
+        let may_miss = in_table || above.is_some();
         let gaps = load_u8(self.bytes, offset + ARRAY_GAPS as u64)?;
         let allowed = match column.column {
             ColumnType::Cells => gaps == GAPS_NONE,
             _ => true,
         };
-        if !allowed || gaps > GAPS_BOTH || gaps & GAPS_MISSING != 0 && !in_table {
+        if !allowed || gaps > GAPS_BOTH || gaps & GAPS_MISSING != 0 && !may_miss {
             return Err(error(ErrorKind::BadCode, offset + ARRAY_GAPS as u64));
         }
         if load_u8(self.bytes, offset + ARRAY_TENSOR as u64)? > 1 {
@@ -1097,8 +1098,8 @@ impl<'a, 's> Walk<'a, 's> {
                 return Err(Error::with_detail(ErrorKind::NestingLimit, offset, limit));
             }
             return match column.column {
-                ColumnType::Struct => self.table(column, owner, blanks, depth + 1),
-                _ => self.list(column, owner, blanks, depth + 1),
+                ColumnType::Struct => self.table(column, owner, above, depth + 1),
+                _ => self.list(column, owner, above, depth + 1),
             };
         }
         let (data, end) = (column.data as u64, column.data as u64 + column.data_size());
@@ -1110,10 +1111,12 @@ impl<'a, 's> Walk<'a, 's> {
         match column.column.slot() {
             Slot::Tagged => {
                 self.unused(values, count, column.capacity)?;
-                for index in 0..if in_table { count } else { 0 } {
+                // Of an array by itself, the values tell.
+                for index in 0..if depth > 0 { count } else { 0 } {
                     let raw = column.slot(self.bytes, index)?;
-                    if raw.tag == TAG_HOLE && raw.cell != 0 {
-                        return Err(error(ErrorKind::NotZero, raw.position as u64));
+                    if raw.tag == TAG_HOLE && (raw.cell != 0 || !may_miss) {
+                        let kind = if may_miss { ErrorKind::NotZero } else { ErrorKind::BadCode };
+                        return Err(error(kind, raw.position as u64));
                     }
                 }
             }
@@ -1131,7 +1134,7 @@ impl<'a, 's> Walk<'a, 's> {
             _ => self.zero(behind, end)?,
         }
         column.check_extended(self.bytes)?;
-        absent::check(self.bytes, column, blanks)
+        absent::check(self.bytes, column, above)
     }
 
     /// Checks a dictionary's texts and claims them. Checks that each code has a text.
@@ -1230,7 +1233,7 @@ impl<'a, 's> Walk<'a, 's> {
         &mut self,
         column: Elements,
         owner: Owner,
-        blanks: Option<Blanks>,
+        above: Option<Above>,
         depth: usize,
     ) -> Result<()> {
         let table = Table::load(self.bytes, column.data)?;
@@ -1244,8 +1247,8 @@ impl<'a, 's> Walk<'a, 's> {
             return Err(error(ErrorKind::BadCount, at));
         }
         self.nested(column, owner)?;
-        absent::check(self.bytes, column, blanks)?;
-        let below_blanks = Blanks::below(column, 1, blanks);
+        absent::check(self.bytes, column, above)?;
+        let rows = Above::rows(column);
         self.use_shape(table.shape, table.columns, at)?;
         self.stats.table_count += 1;
         self.stats.columns += table.columns as u64;
@@ -1267,16 +1270,16 @@ impl<'a, 's> Walk<'a, 's> {
             if index == table.columns {
                 check_orders_header(below)?;
             }
-            self.column(below, owner, below_blanks, depth)?;
+            self.column(below, owner, rows, depth)?;
             if index == table.columns {
                 check_orders(self.bytes, table, below)?;
             }
         }
-        if is_whole { self.extras(table, below_blanks) } else { Ok(()) }
+        if is_whole { self.extras(table, column) } else { Ok(()) }
     }
 
-    /// Checks the extras of a table and claims their objects.
-    fn extras(&mut self, table: Table, blanks: Option<Blanks>) -> Result<()> {
+    /// Checks the extras of the table of a struct column, and claims their objects.
+    fn extras(&mut self, table: Table, rows: Elements) -> Result<()> {
         let Some(extras) = table.extras(self.bytes)? else { return Ok(()) };
         self.claim_block(RegionKind::Array, extras.offset as u64, ARRAY_SIZE as u64)?;
         let owner = Owner { block: extras.offset, column: 0 };
@@ -1287,7 +1290,7 @@ impl<'a, 's> Walk<'a, 's> {
         for index in 0..extras.count {
             let (row, home) = extra(extras.slot(self.bytes, index)?);
             let known = row >= next && row < table.rows;
-            if !known || absent::is_blank(self.bytes, blanks, row)? {
+            if !known || rows.gap(self.bytes, row)?.is_some() {
                 let at = extras.data as u64 + 8 * index as u64;
                 return Err(error(ErrorKind::BadIndex, at));
             }
@@ -1305,7 +1308,7 @@ impl<'a, 's> Walk<'a, 's> {
         &mut self,
         column: Elements,
         owner: Owner,
-        blanks: Option<Blanks>,
+        above: Option<Above>,
         depth: usize,
     ) -> Result<()> {
         let list = List::load(self.bytes, column.data)?;
@@ -1327,13 +1330,13 @@ impl<'a, 's> Walk<'a, 's> {
         if elements != child.count as u64 {
             return Err(error(ErrorKind::BadCount, child.offset as u64));
         }
-        absent::check(self.bytes, column, blanks)?;
+        absent::check(self.bytes, column, above)?;
         let in_table = load_u8(self.bytes, owner.block as u64)? == KIND_TABLE;
         check_tensor(self.bytes, column, in_table)?;
         let owner = Owner { block: list.offset, column: 0 };
-        let blanks = Blanks::below(column, list.length.unwrap_or(1), blanks);
         if !column.column.is_run() {
-            return self.column(child, owner, blanks, depth);
+            let above = Above::arrays(self.bytes, column, list)?;
+            return self.column(child, owner, above, depth);
         }
         self.data = RegionKind::Text;
         self.column(child, owner, None, depth)?;
