@@ -174,8 +174,7 @@ fn encoded() -> Vec<(&'static str, String)> {
     let searched = format!(r#"{{"different":[{},0],"again":{again}}}"#, texts[..1024].join(","));
     all.push(("texts_searched_again", searched));
     // Of arrays like these the first two become dictionaries: with nulls, and of eight slots. The
-    // others do not: of seven slots, of texts that hardly repeat (a run), and with one that is too
-    // long.
+    // others do not: of seven slots, of texts that hardly repeat, and with one that is too long.
     let list = |texts: &[&str]| texts.iter().map(|text| format!("\"{text}\"")).collect::<Vec<_>>();
     let open = ["open", "closed for good", "open", "open", "held", "open", "closed for good", "x"];
     let arrays = [
@@ -195,7 +194,7 @@ fn encoded() -> Vec<(&'static str, String)> {
     let names = ["Ada", "Bé", "", "number four", "Dora", "number six", "Fay", "Gus", "number nine"];
     let more = ["Hal", "Ian", "Jo", "Kim", "Liz", "Mo", "Ned"];
     let names = [list(&names), list(&more)].concat().join(",");
-    let gaps: Vec<_> = (0..20).map(|at| format!("\"of {at}\"")).collect();
+    let gaps: Vec<_> = (0..20).map(|at| format!("\"o{at}\"")).collect();
     let rows: Vec<_> = (0..12)
         .map(|at| match at % 4 {
             0 => format!("{{\"id\":{at}}}"),
