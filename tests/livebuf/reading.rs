@@ -464,7 +464,7 @@ fn texts_are_counted_beside_gaps() {
     let doc = doc.valid().unwrap();
     let lists = doc.root().as_array().unwrap().as_column();
     let all = lists.elements().unwrap();
-    assert!(all.dictionary().is_some() && !all.has_no_gaps());
+    assert!(all.dictionary().is_some() && !all.is_complete());
     let columns = (0..40).map(|list| {
         let value = doc.root().as_array().unwrap().get(list).unwrap();
         value.as_array().unwrap().as_column()

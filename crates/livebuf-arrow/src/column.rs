@@ -273,15 +273,6 @@ impl Validity {
         Validity { bits: (nulls > 0).then(|| Buffer::built(bits.bytes)), nulls }
     }
 
-    fn copy(&self) -> Validity {
-        let bits = self.bits.as_ref().map(|bits| Buffer::built(bits.bytes().to_vec()));
-        Validity { bits, nulls: self.nulls }
-    }
-
-    fn has(&self, row: usize) -> bool {
-        self.bits.as_ref().is_none_or(|bits| bit(bits.bytes(), row))
-    }
-
     fn of(slots: impl Iterator<Item = Slot>) -> Validity {
         Validity::of_bits(slots.map(|slot| present(slot).is_some()).collect())
     }
@@ -334,54 +325,41 @@ impl Source {
         rows: Column<'static, Valid>,
     ) -> Result<Vec<ArrowArray>> {
         let made = match rows.table() {
-            Some(table) => self.table(fields, table, &self.validity(rows, None))?,
+            Some(table) => self.table(fields, table)?,
             None => self.objects(fields, &rows.iter().map(present).collect::<Vec<_>>())?,
         };
         refuse_nulls(fields, &made, || 0)?;
         Ok(made)
     }
 
-    /// The array of a column. Of one in a table, `around` says which of the table's rows there are.
-    fn column(
-        &self,
-        kind: &Type,
-        column: Column<'static, Valid>,
-        around: Option<&Validity>,
-    ) -> Result<ArrowArray> {
+    /// The array of a column.
+    fn column(&self, kind: &Type, column: Column<'static, Valid>) -> Result<ArrowArray> {
         let made = match kind {
-            Type::Number(number) => self.numbers(*number, column, around)?,
+            Type::Number(number) => self.numbers(*number, column)?,
             Type::Struct(fields) => match column.table() {
                 Some(table) => {
-                    let validity = self.validity(column, around);
-                    let children = self.table(fields, table, &validity)?;
-                    let Validity { bits, nulls } = validity;
+                    let children = self.table(fields, table)?;
+                    let Validity { bits, nulls } = self.validity(column);
                     Some(array(column.len(), nulls, vec![bits], children))
                 }
                 None => None,
             },
-            Type::List(_) | Type::LargeList(_) | Type::FixedList(..) => {
-                self.list(kind, column, around)?
-            }
-            Type::Tensor(lists) => Some(flat(lists, self.column(lists, column, around)?)?),
-            Type::Dictionary(number, texts) => self.dictionary(*number, texts, column, around)?,
-            Type::Text(layout) => self.run(*layout, column, around)?,
-            kind => self.stored(kind, column, around),
+            Type::List(_) | Type::LargeList(_) | Type::FixedList(..) => self.list(kind, column)?,
+            Type::Tensor(lists) => Some(flat(lists, self.column(lists, column)?)?),
+            Type::Dictionary(number, texts) => self.dictionary(*number, texts, column)?,
+            Type::Text(layout) => self.run(*layout, column)?,
+            kind => self.stored(kind, column),
         };
         match made {
             Some(made) => Ok(made),
-            None => self.built(kind, column, around),
+            None => self.built(kind, column),
         }
     }
 
-    fn table(
-        &self,
-        fields: &[Field],
-        table: Table<'static, Valid>,
-        around: &Validity,
-    ) -> Result<Vec<ArrowArray>> {
+    fn table(&self, fields: &[Field], table: Table<'static, Valid>) -> Result<Vec<ArrowArray>> {
         let made = fields.iter().map(|field| {
             let made = match table.column(field.name.as_str()) {
-                Some(column) => self.column(&field.kind, column, Some(around)),
+                Some(column) => self.column(&field.kind, column),
                 // Fields that no column holds are read row by row.
                 None => {
                     let key = Key::new(&field.name);
@@ -430,9 +408,8 @@ impl Source {
         &self,
         field: &Field,
         column: Column<'static, Valid>,
-        around: Option<&Validity>,
     ) -> Result<ArrowArray> {
-        refuse_null_items(field, self.column(&field.kind, column, around)?)
+        refuse_null_items(field, self.column(&field.kind, column)?)
     }
 
     /// The same of some rows. An error may be due to the others, and counts these.
@@ -440,10 +417,9 @@ impl Source {
         &self,
         field: &Field,
         column: Column<'static, Valid>,
-        around: Option<&Validity>,
         rows: &[Range<usize>],
     ) -> Result<ArrowArray> {
-        let made = self.column(&field.kind, column, around)?;
+        let made = self.column(&field.kind, column)?;
         refuse_null_items(field, take(&field.kind, made, rows)?)
     }
 
@@ -454,18 +430,10 @@ impl Source {
 
     // --- from columns -------------------------------------------------------
 
-    /// Which rows of a column have a value. Of one in a table, `around` says which of the table's
-    /// rows there are: else each is looked for.
-    pub(crate) fn validity(
-        &self,
-        column: Column<'static, Valid>,
-        around: Option<&Validity>,
-    ) -> Validity {
+    /// Which rows of a column have a value.
+    pub(crate) fn validity(&self, column: Column<'static, Valid>) -> Validity {
         if column.is_complete() {
             return Validity::WHOLE;
-        }
-        if let Some(around) = around.filter(|_| column.has_no_gaps()) {
-            return around.copy();
         }
         let bytes = match column.validity() {
             Some((bytes, 0)) => bytes,
@@ -501,7 +469,6 @@ impl Source {
         &self,
         number: Number,
         column: Column<'static, Valid>,
-        around: Option<&Validity>,
     ) -> Result<Option<ArrowArray>> {
         if number == Number::F16 {
             let halves = column.tensor().filter(|_| column.column_type() == ColumnType::F16);
@@ -512,7 +479,7 @@ impl Source {
         let Some(values) = with_native!(number, T => self.native::<T>(column))? else {
             return Ok(None);
         };
-        let Validity { bits, nulls } = self.validity(column, around);
+        let Validity { bits, nulls } = self.validity(column);
         Ok(Some(array(column.len(), nulls, vec![bits, Some(values)], Vec::new())))
     }
 
@@ -559,12 +526,7 @@ impl Source {
     }
 
     /// Dates, times and UUIDs that lie in the document as Arrow wants them; `None` for others.
-    fn stored(
-        &self,
-        kind: &Type,
-        column: Column<'static, Valid>,
-        around: Option<&Validity>,
-    ) -> Option<ArrowArray> {
+    fn stored(&self, kind: &Type, column: Column<'static, Valid>) -> Option<ArrowArray> {
         let values = match (kind, column.column_type()) {
             (Type::Date32, _) => self.buffer(column.days()?),
             (Type::Time(Unit::Micro), ColumnType::Time) => self.buffer(column.microseconds()?),
@@ -574,27 +536,14 @@ impl Source {
             (Type::Uuid | Type::FixedBinary(16), _) => self.buffer(column.uuids()?),
             _ => return None,
         };
-        let Validity { bits, nulls } = self.validity(column, around);
+        let Validity { bits, nulls } = self.validity(column);
         Some(array(column.len(), nulls, vec![bits, Some(values)], Vec::new()))
     }
 
     /// The array of a column, value by value.
-    fn built(
-        &self,
-        kind: &Type,
-        column: Column<'static, Valid>,
-        around: Option<&Validity>,
-    ) -> Result<ArrowArray> {
+    fn built(&self, kind: &Type, column: Column<'static, Valid>) -> Result<ArrowArray> {
         if !self.is_shared() {
-            let validity = || self.validity(column, around);
-            let Some(around) = around.filter(|_| !column.is_complete() && column.has_no_gaps())
-            else {
-                return self.values(kind, column.iter(), validity);
-            };
-            let slot = |row| around.has(row).then(|| column.get_within(row)).flatten();
-            require_memory(column.len() * size_of::<Slot>())?;
-            let slots: Vec<Slot> = (0..column.len()).map(slot).collect();
-            return self.values(kind, slots.iter().copied(), validity);
+            return self.values(kind, column.iter(), || self.validity(column));
         }
         // Values and validity of one look. The iterator ends at damage.
         let slots: Vec<Slot> = column.iter().collect();
@@ -611,7 +560,6 @@ impl Source {
         number: Number,
         kind: &Type,
         column: Column<'static, Valid>,
-        around: Option<&Validity>,
     ) -> Result<Option<ArrowArray>> {
         let Some(dictionary) = column.dictionary() else { return Ok(None) };
         let texts = dictionary.texts();
@@ -630,9 +578,9 @@ impl Source {
         };
         let texts = match &distinct {
             Some(distinct) => self.values_of(kind, &distinct.texts)?,
-            None => self.built(kind, texts, None)?,
+            None => self.built(kind, texts)?,
         };
-        let Validity { bits, nulls } = self.validity(column, around);
+        let Validity { bits, nulls } = self.validity(column);
         Ok(Some(coded(column.len(), nulls, vec![bits, Some(codes)], Vec::new(), Some(texts))))
     }
 
@@ -677,12 +625,7 @@ impl Source {
 
     /// Texts that lie behind each other, and where each begins: as they are, or offsets in Arrow's
     /// width. `None` for other columns, and for views.
-    fn run(
-        &self,
-        layout: Layout,
-        column: Column<'static, Valid>,
-        around: Option<&Validity>,
-    ) -> Result<Option<ArrowArray>> {
+    fn run(&self, layout: Layout, column: Column<'static, Valid>) -> Result<Option<ArrowArray>> {
         fn from_start<T: Offset>(offsets: Offsets<'_>, start: usize) -> Vec<T> {
             let from_start = |offset: usize| T::cut(offset.wrapping_sub(start));
             match offsets {
@@ -721,19 +664,14 @@ impl Source {
                 self.offsets(offsets, bytes.len())?
             }
         };
-        let Validity { bits, nulls } = self.validity(column, around);
+        let Validity { bits, nulls } = self.validity(column);
         let texts = copy.map_or_else(|| self.buffer(bytes), Buffer::built);
         let buffers = vec![bits, Some(offsets), Some(texts)];
         Ok(Some(array(column.len(), nulls, buffers, Vec::new())))
     }
 
     /// Lists from a column of lists; `None` where lengths are to be fixed and are not.
-    fn list(
-        &self,
-        kind: &Type,
-        column: Column<'static, Valid>,
-        around: Option<&Validity>,
-    ) -> Result<Option<ArrowArray>> {
+    fn list(&self, kind: &Type, column: Column<'static, Valid>) -> Result<Option<ArrowArray>> {
         let (Some(elements), length) = (column.elements(), column.len()) else { return Ok(None) };
         let bounds = |row| column.bounds(row).unwrap_or(0..0);
         let (start, end) = match length {
@@ -746,12 +684,10 @@ impl Source {
             _ => return Ok(None),
         };
         let elements = elements.slice(start..end);
-        let validity = self.validity(column, around);
-        // An absent list has blank elements, which are 0. A reference of 0 leads to no container.
-        if matches!(kind, Type::FixedList(..))
-            && validity.nulls > 0
-            && has_references(&item.kind, elements)
-        {
+        let validity = self.validity(column);
+        // The elements of a list that is not there are missing.
+        let misses = validity.nulls > 0 && !elements.is_complete();
+        if matches!(kind, Type::FixedList(..)) && misses && !item.nullable {
             return Ok(None);
         }
         if !can_have(column.document_length(), elements.len()) {
@@ -763,7 +699,7 @@ impl Source {
             return Err(changed(livebuf::ErrorKind::BadCount));
         }
         let child = || {
-            let child = self.column(&item.kind, elements, None).map_err(Error::within_list);
+            let child = self.column(&item.kind, elements).map_err(Error::within_list);
             child.and_then(|child| refuse_null_items(item, child).map_err(Error::within_list))
         };
         let offsets = match kind {
@@ -1269,23 +1205,4 @@ fn refuse_null_items(item: &Field, child: ArrowArray) -> Result<ArrowArray> {
 fn null(field: &Field) -> Error {
     let message = format!("a value is null or missing, and {} is to be not null", field.kind);
     Error::new(ErrorKind::Cast, message)
-}
-
-/// Whether values of a column, or of the columns below it that become arrays of their own, are
-/// references to containers.
-fn has_references(kind: &Type, column: Column<'static, Valid>) -> bool {
-    match (column.column_type(), kind) {
-        (ColumnType::Objects | ColumnType::Arrays, _) => true,
-        (ColumnType::Struct, Type::Struct(fields)) => column.table().is_some_and(|table| {
-            fields.iter().any(|field| {
-                let column = table.column(field.name.as_str());
-                column.is_some_and(|column| has_references(&field.kind, column))
-            })
-        }),
-        (
-            ColumnType::List | ColumnType::FixedList,
-            Type::List(item) | Type::LargeList(item) | Type::FixedList(item, _),
-        ) => column.elements().is_some_and(|elements| has_references(&item.kind, elements)),
-        _ => false,
-    }
 }

@@ -889,20 +889,17 @@ impl Plan {
             },
             Rows::Selected(columns) => {
                 let live = rows.live();
-                let table = rows.column.filter(|column| column.table().is_some());
-                let there = table.map(|table| self.source.validity(table, None));
                 let made = columns.iter().map(|(path, field)| {
                     let made = match path {
                         Path::Key => self.source.keys(field, rows.keys.unwrap_or_default()),
                         Path::Below(path) => {
                             let each = || rows.below(path).collect::<Vec<_>>();
-                            let around = there.as_ref().filter(|_| path.len() == 1);
                             match (rows.stored(path), &live) {
-                                (Some(column), None) => self.source.whole(field, column, around),
+                                (Some(column), None) => self.source.whole(field, column),
                                 // What the other rows bring about is no error of these.
                                 (Some(column), Some(live)) => self
                                     .source
-                                    .some(field, column, around, live)
+                                    .some(field, column, live)
                                     .or_else(|_| self.source.slots(field, &each())),
                                 (None, _) => self.source.slots(field, &each()),
                             }
@@ -914,7 +911,7 @@ impl Plan {
             }
             Rows::Values(field) => {
                 let made = match rows.column {
-                    Some(column) => self.source.whole(field, column, None),
+                    Some(column) => self.source.whole(field, column),
                     None => self.source.slots(field, rows.slots),
                 };
                 made.map(|column| vec![column]).map_err(|error| error.within(&field.name))

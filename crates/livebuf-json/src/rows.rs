@@ -98,7 +98,7 @@ enum Slots<'a, M> {
 
 impl<'a, M: Mode> Slots<'a, M> {
     fn of(column: Column<'a, M>) -> Self {
-        if column.has_no_gaps() { Slots::Full(column.len()) } else { Slots::Gaps(column) }
+        if column.is_complete() { Slots::Full(column.len()) } else { Slots::Gaps(column) }
     }
 }
 
@@ -299,7 +299,7 @@ impl<'a, M: Mode> Printing<'a, M> {
         let most = rows.saturating_mul(TEXT_OF_ROW).saturating_add(self.text.length() + FREE_TEXT);
         let most = most.min(MOST_TEXT);
         let pays = |values: usize| values <= rows / 2 && first + values <= MOST_PIECES;
-        let valid = match column.has_no_gaps() {
+        let valid = match column.is_complete() {
             true => None,
             false => Some(column.validity()?),
         };
@@ -423,7 +423,7 @@ impl<'a, M: Mode> Printing<'a, M> {
                 };
                 let value = match column {
                     Some(column) => {
-                        let value = M::result(column.get_within(row)).map_err(Error::document)?;
+                        let value = M::result(column.get(row)).map_err(Error::document)?;
                         if value.is_none() {
                             next = behind(next);
                             continue;
@@ -522,7 +522,7 @@ impl<M: Mode> Spans<'_, M> {
             }
             Spans::Offsets(offsets) => {
                 let at = |row| {
-                    let offset = some(M::result(offsets.get_within(row)))?;
+                    let offset = some(M::result(offsets.get(row)))?;
                     offset.as_u64().map(|offset| offset as usize).ok_or_else(gone)
                 };
                 Ok((at(row)?, at(row + 1)?))
@@ -548,7 +548,7 @@ macro_rules! numbers {
     ($($variant:ident $method:ident),+) => {
         impl<'a> Numbers<'a> {
             fn of<M: Mode>(column: &Column<'a, M>) -> Option<Self> {
-                if !column.has_no_gaps() {
+                if !column.is_complete() {
                     return None;
                 }
                 fn slots<'a, T: Element, M: Mode>(column: &Column<'a, M>) -> Option<&'a [T]> {

@@ -773,7 +773,7 @@ impl<'p, 'py> Run<'p, 'py> {
         first: usize,
         count: usize,
     ) -> Typed<Bound<'py, PyList>> {
-        if elements.column.has_no_gaps() && first + count > elements.column.len() {
+        if elements.column.is_complete() && first + count > elements.column.len() {
             return Err(bad_count().into());
         }
         self.list(count, |run, index| run.element(elements, first + index))
@@ -783,10 +783,10 @@ impl<'p, 'py> Run<'p, 'py> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn element(&mut self, elements: &Elements<'_, 'p>, row: usize) -> Made<'py> {
         let Elements { node, column, rows } = elements;
-        if column.has_no_gaps() {
+        if column.is_complete() {
             return self.row(rows, row);
         }
-        let value = column.get_within(row)?.ok_or(Fault::from(bad_count()))?;
+        let value = column.get(row)?.ok_or(Fault::from(bad_count()))?;
         match value.kind() {
             Kind::Object => self.row(rows, row),
             _ => self.value(*node, &value),
@@ -802,7 +802,7 @@ impl<'p, 'py> Run<'p, 'py> {
         for (field, source) in class.fields.iter().zip(&rows.sources) {
             let found = match source {
                 Source::Absent => None,
-                Source::Values(column) => match column.get_within(row)? {
+                Source::Values(column) => match column.get(row)? {
                     Some(value) => {
                         let made = self.value(field.node, &value);
                         Some(made.at(|| Step::Key(field.key.text().into()))?)
@@ -830,8 +830,8 @@ impl<'p, 'py> Run<'p, 'py> {
         let (Source::Rows(column, _) | Source::Lists(column, ..)) = source else {
             return Ok(None);
         };
-        if !column.has_no_gaps() {
-            match column.get_within(row)? {
+        if !column.is_complete() {
+            match column.get(row)? {
                 None => return Ok(None),
                 Some(value) if !matches!(value.kind(), Kind::Object | Kind::Array) => {
                     return self.value(field.node, &value).map(Some);

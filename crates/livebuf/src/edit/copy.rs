@@ -760,7 +760,6 @@ impl<'v> Copier<'v> {
             (0, column) => (column, GAPS_NONE),
             (_, column) => (column, copy.gaps),
         };
-        let elements = if count == 0 { Elements { gaps, ..elements } } else { elements };
         let data = match column {
             _ if count == 0 && !column.is_nested() => 0,
             ColumnType::Struct => self.table(sink, elements, owner, around)?,
@@ -1055,7 +1054,7 @@ impl<'v> Copier<'v> {
         sink: &mut Sink<'_, S, O>,
         elements: Elements,
     ) -> Result<u32> {
-        if elements.gaps == GAPS_NONE {
+        if elements.gaps == GAPS_NONE || elements.count == 0 {
             return Ok(0);
         }
         let bits = sink.carve(gaps_size(elements.gaps, elements.count as u64));

@@ -611,23 +611,6 @@ impl<'a, M: Mode> Column<'a, M> {
         M::out(self.value(row))
     }
 
-    /// The value of a row, as [`get`](Self::get) answers it, where you know that the structs around
-    /// the column have a value in this row. They are not looked at again. If one of them has
-    /// none, the answer is of no use: the slots below it hold 0. Constant time.
-    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-    pub fn get_within(&self, row: usize) -> M::Out<Value<'a, M>> {
-        let raw = match row < self.len() {
-            true => self.elements.element_inlined(self.bytes, row as u32),
-            false => Err(Error::new(ErrorKind::BadCount, self.elements.offset as u64)),
-        };
-        M::out(raw.map(|raw| (raw.tag != TAG_HOLE).then(|| Value::new(self.mode, self.bytes, raw))))
-    }
-
-    /// Whether the column has a value for each row that the structs around it have.
-    pub fn has_no_gaps(&self) -> bool {
-        self.elements.gaps == GAPS_NONE && self.elements.column != ColumnType::Cells
-    }
-
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn raw(&self, index: u32) -> Result<Raw> {
         self.elements.element_inlined(self.bytes, index)
