@@ -31,6 +31,8 @@ pub(super) struct Fields<'a> {
     columns: HashMap<u64, Column>,
     /// How many bytes of text a run has, by the offset of the first.
     runs: HashMap<u64, u64>,
+    /// That first byte, by the offset of where its texts begin.
+    run_offsets: HashMap<u64, u64>,
     /// What a map's header says, by its entries' offset.
     entries: HashMap<u64, Entries>,
 }
@@ -190,7 +192,8 @@ fn tag_name(tag: u8) -> &'static str {
 
 impl<'a> Fields<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Fields { bytes, columns: HashMap::new(), runs: HashMap::new(), entries: HashMap::new() }
+        let (columns, runs, run_offsets) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Fields { bytes, columns, runs, run_offsets, entries: HashMap::new() }
     }
 
     fn slice(&self, offset: u64, length: u64) -> &'a [u8] {
@@ -252,8 +255,11 @@ impl<'a> Fields<'a> {
             self.columns.insert(self.data_of(behind), self.column(behind));
         }
         if column.code == 25 {
-            let bytes = self.data_of(header) + u64::from(LIST_CHILD);
-            self.runs.insert(self.data_of(bytes), self.column(bytes).count);
+            let list = self.data_of(header);
+            let (bytes, offsets) = (list + u64::from(LIST_CHILD), list + u64::from(LIST_OFFSETS));
+            let texts = self.data_of(bytes);
+            self.runs.insert(texts, self.column(bytes).count);
+            self.run_offsets.insert(self.data_of(offsets), texts);
         }
     }
 
@@ -650,11 +656,21 @@ impl<'a> Fields<'a> {
             },
         };
         let behind = region.offset + region.length - u64::from(ARRAY_SIZE);
+        let texts = self.run_offsets.get(&region.offset);
         for number in 0..count {
             let place = row.at;
             let bits = self.number(place, width.min(8));
             let shift = 64 - 8 * width.min(8);
             let value = match column {
+                6..=8 if let Some(texts) = texts => {
+                    if number + 1 == count {
+                        row.add(width, format!("texts end at {bits}"));
+                        continue;
+                    }
+                    let end = self.number(place + width, width);
+                    let text = self.slice(texts + bits, end.saturating_sub(bits));
+                    format!("text {}, from {bits}", quoted(text))
+                }
                 2..=5 => ((bits << shift) as i64 >> shift).to_string(),
                 6..=9 => bits.to_string(),
                 10 => format!("{:?}", f32::from_bits(bits as u32)),

@@ -569,7 +569,7 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// Bytes of the whole column's slots, bitmaps and room for more included; of a dictionary also
-    /// those of its texts' cells. Without the column's header, and what lies elsewhere: text,
+    /// those of its texts' cells, and of a run those of its offsets. Without the column's header, and what lies elsewhere: text,
     /// objects, arrays, and the columns below. 0 for slots that are damaged. Constant time.
     ///
     /// ```
@@ -579,9 +579,11 @@ impl<'a, M: Mode> Column<'a, M> {
     /// ```
     pub fn slot_bytes(&self) -> u64 {
         let elements = &self.elements;
-        let texts = match elements.column.is_dictionary() {
-            true => elements.entries(self.bytes).ok().flatten(),
-            false => None,
+        let texts = match elements.column.is_run() {
+            true => {
+                List::load(self.bytes, elements.data).and_then(|list| list.offsets(self.bytes)).ok()
+            }
+            false => elements.entries(self.bytes).ok().flatten(),
         };
         let slots = elements.column.slots_size(elements.gaps, elements.capacity);
         match slots <= self.bytes.len() as u64 {
