@@ -290,3 +290,21 @@ fn arrays_of_lists_take_their_texts_with_them() {
         assert!(copy.valid().unwrap().root().as_array().unwrap().as_column().run().is_some());
     }
 }
+
+/// A run's list is none of the columns that may lie in one another, so it lies below the last one.
+#[test]
+fn runs_lie_below_as_many_columns_as_there_may_be() {
+    let row = |at: usize| {
+        let text = Tree::String(format!("a text of row {at}"));
+        (0..16).fold(text, |value, _| Tree::Object(vec![("in".into(), value)], false))
+    };
+    let tree = Tree::Array((0..20).map(row).collect());
+    let doc = tree.to_document();
+    doc.doc().validate().expect("a valid document");
+    let table = doc.valid().unwrap().root().as_array().unwrap().table().unwrap();
+    assert!(table.column(&["in"; 16]).unwrap().run().is_some());
+    assert_eq!(Tree::of_valid(observed(&doc).valid().unwrap().root()), tree);
+    let mut doc = observed(&doc);
+    doc.set_pointer(&format!("/3{}", "/in".repeat(16)), "another text").unwrap();
+    doc.doc().validate().unwrap();
+}

@@ -113,8 +113,8 @@ static void dictionaries() {
   CHECK(gaps.texts().size() == 2);
 }
 
-/// The texts and offsets of runs: of an array with a null, of an array in an array, whose texts begin
-/// behind those of the one before, and of a table with offsets of two bytes.
+/// The texts and offsets of runs: of an array with a null, of an array in an array, whose texts
+/// begin behind those of the one before, and of a table with offsets of two bytes.
 static void runs() {
   auto names = livebuf::document::from_json(
       R"(["Ada","Bo",null,"","Cy","Dora","Eve","Fay","Gus","Hal","Ian","Jo","Kim","Liz"])");
@@ -132,7 +132,8 @@ static void runs() {
   CHECK(column.codes<std::uint8_t>().empty());
 
   auto lists = livebuf::document::from_json(
-      R"([["Ada","Bo","Cy"],["Dora","Eve"],["Fay","Gus","Hal","Ian","Jo","Kim","Liz","Mo"],[]])");
+      R"([["Ada","Bo","Cy"],["Dora","Eve"],)"
+      R"(["Fay","Gus","Hal","Ian","Jo","Kim","Liz","Mo","Ned"],[]])");
   livebuf::run second = lists.root()[1].column("").run();
   CHECK(second.size() == 2 && second.offsets<std::uint8_t>()[0] == 7);
   CHECK(second[0] == "Dora" && second[1] == "Eve" && second[2].empty());

@@ -1013,7 +1013,7 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         "texts: column text, count 2",
         "column text run, count 21, some null",
         "list of texts of any length",
-        "[0]: text \"Ada\", from 0, [1]: text \"\", from 3",
+        "[0]: text \"Ada\", from 0, [1]: text \"\", from",
         "[20]: text \"Tom\", from",
         "texts end at",
         "elements: column u8, count",
