@@ -259,8 +259,8 @@ lint: lint-rust lint-python
 
 lint-python: $(VENV)/lint
 	cd bindings/python && ../../$(VENV)/bin/ruff check . && ../../$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sql bindings/sqlite bindings/duckdb docs bench
-	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sql bindings/sqlite bindings/duckdb docs bench
+	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sql bindings/sqlite bindings/duckdb docs bench testdata
+	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sql bindings/sqlite bindings/duckdb docs bench testdata
 
 lint-rust:
 	$(CARGO) fmt --all --check

@@ -74,6 +74,7 @@ step "compile" compile context tests/context.c
 step "compile" compile changes tests/changes.c
 step "compile" compile garbage tests/garbage.c
 step "compile" compile vectors tests/vectors.c
+step "compile" compile conformance tests/conformance.c
 step "compile" compile threads tests/threads.c
 step "the buffer API" "$work/buffer"
 step "the context API" "$work/context" "$work"
@@ -81,6 +82,12 @@ step "changes as values" "$work/changes"
 step "garbage" "$work/garbage"
 step "threads" "$work/threads"
 step "the test vectors" "$work/vectors" ../../testdata/vectors/*.lbuf
+# What any implementation is asked, by the runner beside the vectors.
+if has python3; then
+  step "conformance" python3 ../../testdata/conformance.py "$work/conformance"
+else
+  skip "conformance" "no python3"
+fi
 # The two that take longest, beside the others: what runs as a user would run it needs one core.
 if [ -z "${LIVEBUF_ALL:-}" ]; then
   skip "valgrind and sanitizers" "make test-all runs them"

@@ -1918,3 +1918,20 @@ fn a_build_without_parquet_says_how_to_get_one() {
     }
     assert_eq!(place.names(), ["a.lbuf"]);
 }
+
+/// All vectors through the command, by the runner that other implementations use, too.
+#[test]
+fn conformance() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+    let mut runner = std::process::Command::new("python3");
+    runner.arg(testdata.join("conformance.py")).arg("python3");
+    runner.arg(testdata.join("programs.py")).args(["command", BINARY]);
+    match runner.output() {
+        Ok(done) => {
+            let said = String::from_utf8_lossy(&done.stdout);
+            assert!(done.status.success(), "{said}");
+            assert_eq!(said.matches("   0 failed    0 skipped").count(), 4, "{said}");
+        }
+        Err(error) => eprintln!("skipped: conformance, for want of python3 ({error})"),
+    }
+}
