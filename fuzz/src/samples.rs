@@ -83,6 +83,32 @@ pub fn tree(seed: u64) -> Tree {
     }
 }
 
+/// Rows of more than 255 keys, of which each row may lack some, alone or in an object.
+pub fn wide_tree(input: &mut Input<'_>) -> Tree {
+    let (rows, keys) = (2 + input.below(7), 256 + input.below(20));
+    let kinds: Vec<usize> = (0..keys).map(|_| input.below(8)).collect();
+    let lacking = input.below(3);
+    let mut row = |number: usize| {
+        let lacks: Vec<usize> = (0..lacking).map(|_| input.below(keys)).collect();
+        let value = |(column, &kind): (usize, &usize)| match kind {
+            0 if number % 3 == 0 => Tree::Null,
+            0 | 1 => Tree::String(["a", "a longer text", "b"][(number + column) % 3].into()),
+            2 => Tree::Float((number as f64 / 3.0).to_bits()),
+            3 => Tree::Array(vec![Tree::Int(number as i64); column % 3]),
+            4 => Tree::Object(vec![("x".into(), Tree::Int(number as i64))], false),
+            _ => Tree::Int((number * column) as i64),
+        };
+        let members = kinds.iter().enumerate().filter(|(column, _)| !lacks.contains(column));
+        let members = members.map(|member| (format!("key {}", member.0), value(member)));
+        Tree::Object(members.collect(), false)
+    };
+    let rows = Tree::Array((0..rows).map(&mut row).collect());
+    match input.one_in(3) {
+        true => Tree::Object(vec![("rows".into(), rows), ("note".into(), Tree::Null)], false),
+        false => rows,
+    }
+}
+
 /// Such a document after some edits, and its value: with holes, gaps, extras, forwards
 /// and free space.
 ///

@@ -11,7 +11,7 @@ use livebuf::{Doc, DocBuf, ErrorKind};
 
 /// Edits of one input.
 const STEPS: usize = 80;
-/// Growing edits stop at this many values.
+/// Growing edits stop at this many values, or twice those of the beginning.
 const ENOUGH: usize = 3_000;
 
 /// What a run met.
@@ -33,7 +33,22 @@ pub struct Met {
 /// Where the documents are not what they should be.
 pub fn run(data: &[u8]) -> Met {
     let mut input = Input::new(data);
-    let mut tree = samples::tree(u64::from(input.word()));
+    let tree = samples::tree(u64::from(input.word()));
+    run_on(tree, &mut input)
+}
+
+/// The same with rows of more than 255 keys.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_wide(data: &[u8]) -> Met {
+    let mut input = Input::new(data);
+    let tree = samples::wide_tree(&mut input);
+    run_on(tree, &mut input)
+}
+
+fn run_on(mut tree: Tree, input: &mut Input<'_>) -> Met {
+    let enough = ENOUGH.max(2 * tree.count());
     let mut docs = [tree.to_document(), tree.to_records()];
     let tables = docs[0].doc().stats().expect("valid").table_count > 0;
     let mut met = Met { tables, ..Met::default() };
@@ -43,18 +58,24 @@ pub fn run(data: &[u8]) -> Met {
             break;
         }
         met.steps += 1;
-        step(&mut tree, &mut docs, &mut input, &mut met);
+        step(&mut tree, &mut docs, input, enough, &mut met);
     }
     finish(&docs, &tree);
     met
 }
 
-fn step(tree: &mut Tree, docs: &mut [DocBuf; 2], input: &mut Input<'_>, met: &mut Met) {
+fn step(
+    tree: &mut Tree,
+    docs: &mut [DocBuf; 2],
+    input: &mut Input<'_>,
+    enough: usize,
+    met: &mut Met,
+) {
     let before = tree.clone();
     let held = pick(&before, input);
     let path = pick(&before, input);
     let mut edit = choose(&before, &path, input);
-    if before.count() > ENOUGH && !matches!(edit, Edit::Remove(_) | Edit::Take(_)) {
+    if before.count() > enough && !matches!(edit, Edit::Remove(_) | Edit::Take(_)) {
         edit = Edit::Clear;
     }
     let after = follow(&held, &path, &before, &edit);

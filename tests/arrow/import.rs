@@ -309,3 +309,43 @@ fn what_cannot_be_imported_says_so() {
     assert_eq!((error.kind(), error.column()), (ErrorKind::Document, "a"));
     assert_eq!(error.core_error().unwrap().kind(), livebuf::ErrorKind::NestingLimit);
 }
+
+/// Frames of more columns than a record has fields come in as tables, and go out as columns.
+#[test]
+fn wide_frames() {
+    for (columns, rows) in [(255, 9), (256, 9), (1_000, 40), (20_000, 6)] {
+        let column = |number: usize| -> ArrayRef {
+            let at = |row: usize| (row + number) as i64;
+            match number % 4 {
+                0 => Arc::new(Int64Array::from_iter_values((0..rows).map(at))),
+                1 => Arc::new(Float64Array::from_iter_values(
+                    (0..rows).map(|row| at(row) as f64 / 7.0),
+                )),
+                2 => Arc::new(StringArray::from_iter_values(
+                    (0..rows).map(|row| format!("the text of {}", at(row) % 5)),
+                )),
+                _ => Arc::new(BooleanArray::from_iter(
+                    (0..rows).map(|row| (row % 3 > 0).then_some(at(row) % 2 == 0)),
+                )),
+            }
+        };
+        let named = (0..columns).map(|number| (format!("column {number}"), column(number)));
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            named.map(|(name, values)| (name, values, true)),
+        )
+        .unwrap();
+        let document = import_rows(&batch);
+        document.doc().validate().unwrap();
+        let stats = document.doc().stats().unwrap();
+        assert_eq!((stats.table_count, stats.columns), (1, columns as u64), "{columns} columns");
+        let exporter = Exporter::new(Arc::new(document)).unwrap();
+        let back = to_arrow(exporter.batch().unwrap());
+        assert_eq!(back.num_columns(), columns);
+        for number in 0..columns {
+            let (there, again) = (batch.column(number), back.column(number));
+            assert_eq!(there.to_data(), again.to_data(), "column {number} of {columns}");
+        }
+        let one = exporter.select([vec![format!("column {}", columns - 1)]]);
+        assert_eq!(to_arrow(one.batch().unwrap()).num_columns(), 1);
+    }
+}

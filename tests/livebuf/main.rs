@@ -22,4 +22,5 @@ mod space;
 mod templates;
 mod tensors;
 mod transactions;
+mod wide;
 mod words;

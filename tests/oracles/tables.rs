@@ -25,6 +25,20 @@ fn edits_of_tables() {
     assert!(good > 5_000, "{steps} steps, handles: {good} good, {stale} stale");
 }
 
+/// The same with more than 255 columns.
+#[test]
+fn edits_of_wide_tables() {
+    let seeds = 20;
+    let (mut with_tables, mut steps) = (0, 0);
+    for seed in 0..seeds {
+        let met = tables::run_wide(&Random(seed).bytes(1_500));
+        with_tables += u64::from(met.tables);
+        steps += met.steps;
+    }
+    assert!(with_tables > seeds / 2, "{with_tables} of {seeds} documents have tables");
+    assert!(steps > 500, "{steps} steps");
+}
+
 /// The cost rule: never more than 5 % larger than without tables.
 #[test]
 fn tables_are_never_much_larger() {

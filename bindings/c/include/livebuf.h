@@ -3336,11 +3336,13 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_member_in_(const livebuf_doc *doc, uint64_
   head = livebuf_load8_(bytes + home);
   if (row & 0x80000000u) {
     row &= 0x7FFFFFFFu;
-    used = head >> 8 & 0xFF;
-    if ((head & 0xFF) != 8 || !used || row >= livebuf_load4_(bytes + home + 8)) return ask;
+    if (home + 40 > size) return ask;
+    used = livebuf_load2_(bytes + home + 20);
+    /* Each column has as many elements as there are rows. A wide shape is for the library. */
+    if ((head & 0xFF) != 8 || !used || row >= livebuf_load4_(bytes + home + 28)) return ask;
     found = livebuf_in_shape_(bytes, size, head >> 32, used, key, length, mix);
     /* What no column has may be among the extras. */
-    if (found < 0) return found == -2 || livebuf_load4_(bytes + home + 20) ? ask : none;
+    if (found < 0) return found == -2 || livebuf_load4_(bytes + home + 16) ? ask : none;
     at = home + 24 + 16 * (uint64_t)found;
     value = livebuf_in_column_(bytes, size, at, row);
     return value.tag == LIVEBUF_ASK_ ? livebuf_cell_of_(LIVEBUF_ASK_COLUMN_, at, row) : value;

@@ -16,7 +16,7 @@ use crate::schema::{Field, Layout, MAX_DEPTH, Number, Type, Unit};
 /// An object within a row that has more keys becomes JSON text.
 pub(crate) const MAX_NESTED_FIELDS: usize = 1_024;
 /// More columns, those within structs counted too, are refused.
-pub(crate) const MAX_FIELDS: usize = 16_384;
+pub(crate) const MAX_FIELDS: usize = 65_535;
 
 const BOOL: u16 = 1;
 const INTEGER: u16 = 2;

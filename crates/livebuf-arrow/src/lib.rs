@@ -78,7 +78,7 @@
 //!   behind those, read row by row.
 //! * An array of other things than objects is exported as one column named `value`.
 //! * Objects within rows that have more than 1,024 different keys, and what is nested
-//!   deeper than 64 types, are JSON text. More than 16,384 columns are refused.
+//!   deeper than 64 types, are JSON text. More than 65,535 columns are refused.
 //! * JSON text cannot hold NaN and infinities: such a value in a column of mixed values
 //!   is an error, or null ([`ExportOptions::non_finite`]). In a column of floats it is a float.
 //! * Exported JSON text is text when it is imported.

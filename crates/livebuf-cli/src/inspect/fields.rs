@@ -403,13 +403,30 @@ impl<'a> Fields<'a> {
     }
 
     fn shape(&self, row: &mut Row, offset: u64) {
-        let [capacity, count, flags] = [1, 2, 3].map(|at| self.byte(offset + at));
+        let flags = self.byte(offset + u64::from(SHAPE_FLAGS));
         let private = if flags & SHAPE_PRIVATE != 0 { ", private" } else { "" };
         let older = at(self.word(offset + u64::from(SHAPE_OLDER)));
-        row.add(8, format!("capacity {capacity}, count {count}{private}; older shape {older}"));
-        for _ in 0..u64::from(capacity).div_ceil(8) {
-            row.add(8, "fingerprints");
-        }
+        let capacity = self.shape_capacity(offset);
+        let count = if self.byte(offset) == KIND_WIDE_SHAPE {
+            row.add(8, format!("wide{private}; older shape {older}"));
+            row.add(8, counted(capacity.into(), "key"));
+            for group in 0..capacity.div_ceil(4) {
+                let places = 4 * group..capacity.min(4 * group + 4);
+                let numbers = places.map(|place| {
+                    let place = u64::from(WIDE_SHAPE_ORDER + 2 * place);
+                    self.number(offset + place, 2).to_string()
+                });
+                row.add(8, format!("in order: {}", numbers.collect::<Vec<_>>().join(", ")));
+            }
+            capacity
+        } else {
+            let count = u32::from(self.byte(offset + 2));
+            row.add(8, format!("capacity {capacity}, count {count}{private}; older shape {older}"));
+            for _ in 0..capacity.div_ceil(8) {
+                row.add(8, "fingerprints");
+            }
+            count
+        };
         for index in 0..capacity {
             let meaning = if index < count {
                 let (place, key) = self.span(row.at);
@@ -421,10 +438,18 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// How many keys a shape has room for.
+    fn shape_capacity(&self, shape: u64) -> u32 {
+        match self.byte(shape) {
+            KIND_WIDE_SHAPE => self.word(shape + u64::from(WIDE_SHAPE_COUNT)) as u32,
+            _ => self.byte(shape + 1).into(),
+        }
+    }
+
     /// Key `index` of the shape at `shape`.
     fn key(&self, shape: u64, index: u32) -> &'a [u8] {
-        let capacity = u32::from(self.byte(shape + 1));
-        self.span(shape + u64::from(shape_keys(capacity)) + 8 * u64::from(index)).1
+        let keys = u64::from(shape_keys(self.shape_capacity(shape)));
+        self.span(shape + keys + 8 * u64::from(index)).1
     }
 
     fn record(&self, row: &mut Row, offset: u64) {

@@ -7,16 +7,27 @@
 //!
 //! A record uses the first n keys of its shape. Shapes are linked from the newest to the
 //! oldest. The header has the newest one's offset.
+//!
+//! A table of more than 255 columns has a wide shape, which serves such tables alone. It is full
+//! from the beginning. In place of the fingerprints it has the numbers of its keys in the order of
+//! their bytes:
+//!
+//! ```text
+//! byte 0     1  2  3      4..8   8..12  12..16  16..
+//!      kind  0  0  flags  older  count  0       order, key cells
+//! ```
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{check, load_u8, load_u32, load_u64};
+use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64};
 use crate::format::cell::{Needle, span_at_position};
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer, Space};
 use crate::store::storage::Storage;
 use crate::store::target::Target;
+use core::cmp::Ordering;
 
-/// A shape's first four bytes, checked to be a shape.
+/// A shape's first four bytes, checked to be a shape. It is a wide one if the capacity is above
+/// [`MAX_FIELDS`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) offset: u64,
@@ -32,20 +43,65 @@ impl Shape {
         if kind != KIND_SHAPE {
             return Err(Error::new(ErrorKind::WrongBlock, offset));
         }
-        Ok(Shape { offset, capacity: capacity as u32, count: count as u32, flags })
+        Ok(Shape::new(offset, capacity as u32, count as u32, flags))
+    }
+
+    #[inline]
+    pub(crate) fn new(offset: u64, capacity: u32, count: u32, flags: u8) -> Shape {
+        Shape { offset, capacity, count, flags }
+    }
+
+    /// A shape that may be wide.
+    pub(crate) fn any(bytes: &[u8], offset: u64) -> Result<Shape> {
+        match load_u8(bytes, offset)? {
+            KIND_WIDE_SHAPE => Shape::load_wide(bytes, offset),
+            _ => Shape::load(bytes, offset),
+        }
+    }
+
+    /// The shape of a table of so many columns.
+    #[inline]
+    pub(crate) fn of_table(bytes: &[u8], offset: u64, columns: u32) -> Result<Shape> {
+        match is_wide(columns) {
+            true => Shape::load_wide(bytes, offset),
+            false => Shape::load(bytes, offset),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn load_wide(bytes: &[u8], offset: u64) -> Result<Shape> {
+        if load_u8(bytes, offset)? != KIND_WIDE_SHAPE {
+            return Err(Error::new(ErrorKind::WrongBlock, offset));
+        }
+        let count = load_u32(bytes, offset + WIDE_SHAPE_COUNT as u64)?;
+        if count <= MAX_FIELDS as u32 || count > MAX_COLUMNS as u32 {
+            return Err(Error::new(ErrorKind::BadCount, offset));
+        }
+        let flags = load_u8(bytes, offset + SHAPE_FLAGS as u64)?;
+        Ok(Shape::new(offset, count, count, flags))
+    }
+
+    #[inline]
+    pub(crate) fn is_wide(&self) -> bool {
+        is_wide(self.capacity)
     }
 
     /// A document's first shape, still without keys.
     #[inline]
     pub(crate) fn first(offset: u64, capacity: u32) -> Shape {
-        Shape { offset, capacity, count: 0, flags: SHAPE_PRIVATE }
+        Shape::new(offset, capacity, 0, SHAPE_PRIVATE)
     }
 
     /// The four bytes, as one word. They are loaded as one next, and a load waits for narrower
     /// stores before it.
     #[inline]
     fn head(&self) -> u32 {
-        KIND_SHAPE as u32 | self.capacity << 8 | self.count << 16 | (self.flags as u32) << 24
+        let flags = (self.flags as u32) << 24;
+        match self.is_wide() {
+            true => KIND_WIDE_SHAPE as u32 | flags,
+            false => KIND_SHAPE as u32 | self.capacity << 8 | self.count << 16 | flags,
+        }
     }
 
     pub(crate) fn is_private(&self) -> bool {
@@ -71,9 +127,24 @@ impl Shape {
         span_at_position(bytes, self.key_position(index))
     }
 
-    /// Index of a key among the first `used`.
+    /// Index of a key among the first `used` of a shape that may be wide.
+    pub(crate) fn find_in_any(
+        &self,
+        bytes: &[u8],
+        used: u32,
+        needle: &Needle<'_>,
+    ) -> Result<Option<u32>> {
+        match self.is_wide() {
+            true => self.find_by_order(bytes, used, needle.text),
+            false => self.find(bytes, used, needle),
+        }
+    }
+
+    /// Index of a key among the first `used` of a shape that is not wide.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn find(&self, bytes: &[u8], used: u32, needle: &Needle<'_>) -> Result<Option<u32>> {
+        debug_assert!(!self.is_wide());
+        let keys = self.offset + narrow_shape_keys(self.capacity) as u64;
         let used = used.min(self.count);
         const ONES: u64 = 0x0101_0101_0101_0101;
         let wanted = needle.fingerprint as u64 * ONES;
@@ -89,7 +160,7 @@ impl Shape {
                 if index >= used {
                     break;
                 }
-                if needle.is_at(bytes, self.key_position(index))? {
+                if needle.is_at(bytes, keys + 8 * index as u64)? {
                     return Ok(Some(index));
                 }
                 marks &= marks - 1;
@@ -97,6 +168,88 @@ impl Shape {
             base += 8;
         }
         Ok(None)
+    }
+}
+
+/// Whether a table of so many columns has a wide shape.
+#[inline]
+pub(crate) fn is_wide(columns: u32) -> bool {
+    columns > MAX_FIELDS as u32
+}
+
+/// The column of a key in a table of so many columns.
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
+pub(crate) fn find_column(
+    bytes: &[u8],
+    shape: u32,
+    columns: u32,
+    needle: &Needle<'_>,
+) -> Result<Option<u32>> {
+    match is_wide(columns) {
+        true => find_in_wide(bytes, shape, columns, needle.text),
+        false => Shape::load(bytes, shape.into())?.find(bytes, columns, needle),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn find_in_wide(bytes: &[u8], shape: u32, columns: u32, key: &[u8]) -> Result<Option<u32>> {
+    Shape::load_wide(bytes, shape.into())?.find_by_order(bytes, columns, key)
+}
+
+impl Shape {
+    /// Of a wide shape: the number of the key at this place in the order of the keys.
+    #[inline]
+    pub(crate) fn ordered(&self, bytes: &[u8], place: u32) -> Result<u32> {
+        let at = self.offset + (WIDE_SHAPE_ORDER + 2 * place) as u64;
+        load_u16(bytes, at).map(u32::from)
+    }
+
+    /// Finds a key of a wide shape by halving.
+    #[inline(never)]
+    fn find_by_order(&self, bytes: &[u8], used: u32, key: &[u8]) -> Result<Option<u32>> {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let number = self.ordered(bytes, middle)?;
+            match self.key(bytes, number)?.cmp(key) {
+                Ordering::Less => low = middle + 1,
+                // A damaged table may have fewer columns.
+                Ordering::Equal => return Ok((number < used).then_some(number)),
+                Ordering::Greater => high = middle,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Checks the order of a wide shape's keys. Keys that rise strictly are all different. So are
+    /// their numbers, and no key is left out.
+    pub(crate) fn check_order(&self, bytes: &[u8]) -> Result<()> {
+        let mut before = None;
+        for place in 0..self.count {
+            let number = self.ordered(bytes, place)?;
+            let misplaced = || {
+                Error::new(ErrorKind::BadIndex, self.offset + (WIDE_SHAPE_ORDER + 2 * place) as u64)
+            };
+            if number >= self.count {
+                return Err(misplaced());
+            }
+            let key = Some(self.key(bytes, number)?);
+            match before.cmp(&key) {
+                Ordering::Less => before = key,
+                Ordering::Equal => {
+                    return Err(Error::new(ErrorKind::DuplicateKey, self.key_position(number)));
+                }
+                Ordering::Greater => return Err(misplaced()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes which key of a wide shape is at this place in the order of the keys.
+    pub(crate) fn put_in_order(&self, target: &mut impl Target, place: u32, number: u32) {
+        let at = self.offset + (WIDE_SHAPE_ORDER + 2 * place) as u64;
+        target.write(at, &(number as u16).to_le_bytes());
     }
 }
 
@@ -143,15 +296,16 @@ fn same_keys(bytes: &[u8], a: Shape, b: Shape, count: u32) -> Result<bool> {
     Ok(true)
 }
 
-/// Calls `with` on the newest shapes until it answers.
+/// Calls `with` on those of the newest shapes that are wide, or that are not, until it answers.
 #[inline]
 pub(crate) fn among_newest<R>(
     bytes: &[u8],
+    wide: bool,
     with: impl FnMut(Shape) -> Result<Option<R>>,
 ) -> Result<Option<R>> {
     match load_u32(bytes, HEADER_NEWEST_SHAPE as u64)? {
         0 => Ok(None),
-        newest => among_older(bytes, newest, with),
+        newest => among_older(bytes, newest, wide, with),
     }
 }
 
@@ -159,6 +313,7 @@ pub(crate) fn among_newest<R>(
 fn among_older<R>(
     bytes: &[u8],
     newest: u32,
+    wide: bool,
     mut with: impl FnMut(Shape) -> Result<Option<R>>,
 ) -> Result<Option<R>> {
     let mut offset = newest;
@@ -166,9 +321,14 @@ fn among_older<R>(
         if offset == 0 {
             break;
         }
-        let shape = Shape::load(bytes, offset as u64)?;
-        if let Some(found) = with(shape)? {
-            return Ok(Some(found));
+        if (load_u8(bytes, offset as u64)? == KIND_WIDE_SHAPE) == wide {
+            let shape = match wide {
+                true => Shape::load_wide(bytes, offset as u64)?,
+                false => Shape::load(bytes, offset as u64)?,
+            };
+            if let Some(found) = with(shape)? {
+                return Ok(Some(found));
+            }
         }
         offset = load_u32(bytes, offset as u64 + SHAPE_OLDER as u64)?;
     }
@@ -222,7 +382,7 @@ fn plan_other(
     needle: &Needle<'_>,
     hint: u32,
 ) -> Result<Step> {
-    let found = among_newest(bytes, |candidate| {
+    let found = among_newest(bytes, false, |candidate| {
         let fingerprint = candidate.offset + (SHAPE_FINGERPRINTS + used) as u64;
         let fits = candidate.count > used
             && load_u8(bytes, fingerprint)? == needle.fingerprint
@@ -287,6 +447,9 @@ impl Shape {
     #[inline]
     pub(crate) fn write_header(&self, target: &mut impl Target, older: u32) {
         target.write_u64(self.offset, self.head() as u64 | (older as u64) << 32);
+        if self.is_wide() {
+            target.write_u64(self.offset + WIDE_SHAPE_COUNT as u64, self.count.into());
+        }
     }
 }
 
@@ -301,7 +464,7 @@ pub(crate) fn create(
 ) -> Shape {
     let offset = extent.carve(shape_size(capacity) as u64);
     let older = load_u32(space.bytes(), HEADER_NEWEST_SHAPE as u64).unwrap_or(0);
-    let shape = Shape { offset: offset as u64, capacity, count, flags: SHAPE_PRIVATE };
+    let shape = Shape::new(offset as u64, capacity, count, SHAPE_PRIVATE);
     shape.write_header(space, older);
     space.write_u32(HEADER_NEWEST_SHAPE as u64, offset);
     shape
@@ -351,9 +514,9 @@ pub(crate) fn put_key(
     shape
 }
 
-/// Another record uses this shape from now on, so it is not private any more.
+/// Another record or table uses this shape from now on, so it is not private any more.
 pub(crate) fn adopt<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32) {
-    if let Ok(loaded) = Shape::load(space.bytes(), shape as u64)
+    if let Ok(loaded) = Shape::any(space.bytes(), shape as u64)
         && loaded.is_private()
     {
         space.write_u8(shape as u64 + SHAPE_FLAGS as u64, loaded.flags & !SHAPE_PRIVATE);
@@ -366,7 +529,7 @@ pub(crate) fn leave<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32
     if shape == 0 || !space.trusted {
         return;
     }
-    let Ok(loaded) = Shape::load(space.bytes(), shape as u64) else { return };
+    let Ok(loaded) = Shape::any(space.bytes(), shape as u64) else { return };
     if !loaded.is_private() {
         return;
     }

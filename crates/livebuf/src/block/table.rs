@@ -105,7 +105,7 @@ impl Table {
 
     /// Whether a key is that of a column; `shape` is the table's.
     pub(crate) fn has(&self, bytes: &[u8], shape: Shape, key: &[u8]) -> Result<bool> {
-        Ok(shape.find(bytes, self.columns, &Needle::new(key))?.is_some())
+        Ok(shape.find_in_any(bytes, self.columns, &Needle::new(key))?.is_some())
     }
 
     /// The extras: rows, and objects with their further fields.
@@ -162,7 +162,7 @@ pub(crate) fn slot_at(order: &[u8], columns: u32, place: u32) -> Option<u32> {
         None => (order, place - order.len() as u32),
     };
     let known = match slot < columns {
-        true => !before.contains(&(slot as u8)),
+        true => !u8::try_from(slot).is_ok_and(|slot| before.contains(&slot)),
         false => before.len() == order.len(),
     };
     known.then_some(slot)

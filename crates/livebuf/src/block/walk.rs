@@ -207,7 +207,7 @@ impl Cursor {
     pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<Option<&'a [u8]>> {
         match self.node {
             Node::Row(table, _) if index < table.columns => {
-                Shape::load(bytes, table.shape as u64)?.key(bytes, index).map(Some)
+                Shape::of_table(bytes, table.shape as u64, table.columns)?.key(bytes, index).map(Some)
             }
             Node::Row(table, _) => self.extra(bytes)?.member_key(bytes, index - table.columns),
             node => node.member_key(bytes, index),
@@ -260,7 +260,7 @@ pub(crate) fn each_container(
 /// Checks that the object at `home`, which holds further fields of a table's row, is a
 /// record or map and has no key of the table's columns.
 pub(crate) fn check_further(bytes: &[u8], table: Table, home: u32) -> Result<()> {
-    let shape = Shape::load(bytes, table.shape as u64)?;
+    let shape = Shape::of_table(bytes, table.shape as u64, table.columns)?;
     let mut cursor = Cursor::new(bytes, Raw::object(home))?;
     while let Some((index, _)) = cursor.next(bytes)? {
         let key = cursor.key(bytes, index)?.unwrap_or_default();

@@ -512,12 +512,13 @@ impl<'v> Copier<'v> {
             return Ok(0);
         }
         let writes = sink.writes();
-        let shape = copied_shape(sink, |index| self.key(writes, from, index), &keys)?;
+        let shape = copied_shape(sink, |index| self.key(writes, from, index), keys.iter())?;
         self.recent.put(record, shape);
         Ok(shape)
     }
 
-    /// A shape's key, which is checked while only counted.
+    /// A shape's key, which is checked while only counted. That those of a wide shape are all
+    /// different is known by their order.
     fn key(&mut self, writes: bool, shape: Shape, index: u32) -> Result<&'v [u8]> {
         let key = shape.key(self.source, index)?;
         if writes {
@@ -529,7 +530,8 @@ impl<'v> Copier<'v> {
         if key.len() > MAX_SHAPE_KEY {
             return Err(Error::new(ErrorKind::BadCell, shape.offset));
         }
-        if shape.find(self.source, shape.count, &Needle::new(key))? != Some(index) {
+        let unsure = !shape.is_wide();
+        if unsure && shape.find(self.source, shape.count, &Needle::new(key))? != Some(index) {
             return Err(Error::new(ErrorKind::DuplicateKey, shape.offset));
         }
         Ok(key)
@@ -546,7 +548,7 @@ impl<'v> Copier<'v> {
         let Node::Row(table, row) = cursor.node else {
             return Err(Error::new(ErrorKind::WrongBlock, raw.cell & 0xFFFF_FFFF));
         };
-        let shape = Shape::load(source, table.shape as u64)?;
+        let shape = Shape::of_table(source, table.shape as u64, table.columns)?;
         let (mut keys, mut live, mut record) = (KeyList::default(), 0u32, true);
         while let Some((index, _)) = cursor.next(source)? {
             let key = cursor.key(source, index)?.unwrap_or_default();
@@ -554,7 +556,7 @@ impl<'v> Copier<'v> {
                 self.check_length(key)?;
                 text(key, raw.cell & 0xFFFF_FFFF)?;
                 if index < table.columns
-                    && shape.find(source, shape.count, &Needle::new(key))? != Some(index)
+                    && shape.find_in_any(source, shape.count, &Needle::new(key))? != Some(index)
                 {
                     return Err(Error::new(ErrorKind::DuplicateKey, shape.offset));
                 }
@@ -580,7 +582,7 @@ impl<'v> Copier<'v> {
             0 => 0,
             _ => {
                 let key = |index| Ok(cursor.key(source, index)?.unwrap_or_default());
-                copied_shape(sink, key, &keys)?
+                copied_shape(sink, key, keys.iter())?
             }
         };
         let copy = Record::new(home, live, live, live, shape);
@@ -922,8 +924,9 @@ impl<'v> Copier<'v> {
     ) -> Result<u32> {
         let source = self.source;
         let table = Table::load(source, elements.data)?;
-        let from = Shape::load(source, table.shape as u64)?;
-        if table.rows != elements.count || table.columns == 0 || table.columns > from.count {
+        let from = Shape::of_table(source, table.shape as u64, table.columns)?;
+        let keys = if from.is_wide() { from.count } else { table.columns.min(from.count) };
+        if table.rows != elements.count || table.columns == 0 || table.columns != keys {
             return Err(Error::new(ErrorKind::BadCount, elements.offset as u64));
         }
         let above = match sink.writes() {
@@ -934,10 +937,11 @@ impl<'v> Copier<'v> {
         let copy = Table { ordered: table.ordered && table.rows > 0, ..table };
         let at = sink.carve(copy.size());
         let bits = self.nested_bits(sink, elements)?;
-        let mut keys = KeyList::default();
-        (0..table.columns).try_for_each(|index| keys.push(index))?;
-        let writes = sink.writes();
-        let shape = copied_shape(sink, |index| self.key(writes, from, index), &keys)?;
+        let (keys, writes) = (0..table.columns, sink.writes());
+        let shape = match from.is_wide() {
+            true => self.wide_shape(sink, from)?,
+            false => copied_shape(sink, |index| self.key(writes, from, index), keys)?,
+        };
         let extras_at = self.extras(sink, table, elements)?;
         let copy = Table { offset: at, shape, extras: extras_at, ..copy };
         sink.write(|editor, _| copy.write_header(&mut editor.space, owner, bits));
@@ -957,6 +961,49 @@ impl<'v> Copier<'v> {
             self.column(sink, column, copy, owner, around)?;
         }
         Ok(at)
+    }
+
+    /// The copy of a wide shape, or one that is there with the same keys.
+    fn wide_shape<S: Storage, O: Observer>(
+        &mut self,
+        sink: &mut Sink<'_, S, O>,
+        from: Shape,
+    ) -> Result<u32> {
+        let source = self.source;
+        let writes = sink.writes();
+        if writes {
+            let bytes = sink.bytes();
+            let found = shape::among_newest(bytes, true, |candidate| {
+                if candidate.count != from.count {
+                    return Ok(None);
+                }
+                for index in 0..from.count {
+                    if candidate.key(bytes, index)? != from.key(source, index)? {
+                        return Ok(None);
+                    }
+                }
+                Ok(Some(candidate.offset as u32))
+            });
+            if let Ok(Some(shape)) = found {
+                sink.write(|editor, _| shape::adopt(&mut editor.space, shape));
+                return Ok(shape);
+            }
+        } else {
+            from.check_order(source)?;
+        }
+        let shape = new_shape(sink, from.count, from.count);
+        for index in 0..from.count {
+            let cell = text_span(sink, self.key(writes, from, index)?, false)?;
+            sink.try_write(|editor, _| {
+                editor.space.write_u64(shape.key_position(index), cell);
+                let number = from.ordered(source, index)?;
+                shape.put_in_order(&mut editor.space, index, number);
+                Ok(())
+            })?;
+        }
+        // The source may be memory that others write.
+        sink.try_write(|editor, _| shape.check_order(editor.space.bytes()))?;
+        Ok(shape.offset as u32)
     }
 
     /// Makes a table's extras, whose objects are to come. Returns their offset, 0 for none.
@@ -1088,16 +1135,16 @@ fn text_span<S: Storage, O: Observer>(
 fn copied_shape<'k, S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
     mut key: impl FnMut(u32) -> Result<&'k [u8]>,
-    keys: &KeyList,
+    keys: impl ExactSizeIterator<Item = u32> + Clone,
 ) -> Result<u32> {
-    let count = keys.count as u32;
+    let count = keys.len() as u32;
     if sink.writes() {
         let bytes = sink.bytes();
-        let found = shape::among_newest(bytes, |candidate| {
+        let found = shape::among_newest(bytes, false, |candidate| {
             if candidate.count < count {
                 return Ok(None);
             }
-            for (at, index) in (0..).zip(keys.iter()) {
+            for (at, index) in (0..).zip(keys.clone()) {
                 if candidate.key(bytes, at)? != key(index)? {
                     return Ok(None);
                 }
@@ -1111,7 +1158,7 @@ fn copied_shape<'k, S: Storage, O: Observer>(
         }
     }
     let mut shape = new_shape(sink, count, 0);
-    for (at, index) in (0..).zip(keys.iter()) {
+    for (at, index) in (0..).zip(keys) {
         let key = key(index)?;
         let cell = text_span(sink, key, false)?;
         sink.write(|editor, _| {
@@ -1150,7 +1197,7 @@ fn distinct(bytes: &[u8], home: u32) -> Result<()> {
 
 /// The places of an object's fields, as many as a record can have.
 struct KeyList {
-    places: [u16; MAX_FIELDS],
+    places: [u32; MAX_FIELDS],
     count: usize,
 }
 
@@ -1163,12 +1210,12 @@ impl Default for KeyList {
 impl KeyList {
     fn push(&mut self, place: u32) -> Result<()> {
         let full = || Error::with_detail(ErrorKind::ElementLimit, 0, MAX_FIELDS as u64);
-        *self.places.get_mut(self.count).ok_or_else(full)? = place as u16;
+        *self.places.get_mut(self.count).ok_or_else(full)? = place;
         self.count += 1;
         Ok(())
     }
 
-    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.places[..self.count].iter().map(|&place| place as u32)
+    fn iter(&self) -> impl ExactSizeIterator<Item = u32> + Clone + '_ {
+        self.places[..self.count].iter().copied()
     }
 }

@@ -55,7 +55,8 @@ pub(super) fn materialize<S: Storage, O: Observer>(
     }
     let home = match Node::of(sink.bytes(), raw)? {
         Node::Row(table, row)
-            if table.extra(sink.bytes(), row)? == 0
+            if !shape::is_wide(table.columns)
+                && table.extra(sink.bytes(), row)? == 0
                 && table.order(sink.bytes(), row)?.is_empty() =>
         {
             materialize_record(sink, table, row)?
@@ -147,7 +148,7 @@ fn materialize_map<S: Storage, O: Observer>(
 /// The cell of a row's key: a column's, or that of a further field.
 fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -> Result<u64> {
     let (shape, at) = if index < table.columns {
-        (table.shape, index)
+        (Shape::of_table(bytes, table.shape.into(), table.columns)?, index)
     } else {
         let home = table.extra(bytes, row)?;
         let block = Block::resolve(bytes, home)?;
@@ -155,11 +156,10 @@ fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -
             let map = map::Map::load(bytes, block.offset as u64)?;
             return load_u64(bytes, map.entry(bytes, index - table.columns)?.key);
         }
-        (block.record()?.shape(), index - table.columns)
+        (Shape::load(bytes, block.record()?.shape().into())?, index - table.columns)
     };
     // Read once more, so that damage is an error.
     cursor.key(bytes, index)?;
-    let shape = Shape::load(bytes, shape as u64)?;
     load_u64(bytes, shape.key_position(at))
 }
 

@@ -658,9 +658,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[inline(never)]
     pub(super) fn slot_in_row(&self, table: Table, row: u32, at: At<'_>) -> Result<Option<Slot>> {
         let bytes = self.space.bytes();
-        let shape = Shape::load(bytes, table.shape as u64)?;
+        let shape = Shape::of_table(bytes, table.shape as u64, table.columns)?;
         let needle = Needle::new(at.text().as_bytes());
-        if let Some(index) = shape.find(bytes, table.columns, &needle)? {
+        if let Some(index) = shape.find_in_any(bytes, table.columns, &needle)? {
             let elements = table.column(bytes, index)?.whole(bytes)?;
             let present = table.field(bytes, row, index)?.tag != TAG_HOLE;
             return Ok(present.then_some(Slot::Element { elements, index: row }));

@@ -170,7 +170,7 @@ impl<'v> Put<'v> {
             // It gets no order of its own.
             return Ok(Put::Missing);
         }
-        let key = Shape::load(bytes, table.shape as u64)?.key(bytes, index)?;
+        let key = Shape::of_table(bytes, table.shape as u64, table.columns)?.key(bytes, index)?;
         self.member(bytes, &Needle::new(key))
     }
 
@@ -251,7 +251,7 @@ impl<'v> Put<'v> {
     ) -> Result<()> {
         let mut pass = |key: &'v str, put| {
             let bytes = sink.bytes();
-            let shape = Shape::load(bytes, table.shape as u64)?;
+            let shape = Shape::of_table(bytes, table.shape as u64, table.columns)?;
             match table.has(bytes, shape, key.as_bytes())? {
                 true => Ok(()),
                 false => with(sink, key, put),
@@ -274,7 +274,7 @@ impl<'v> Put<'v> {
 
     /// How many members of an object are not a table's, and whether a record can hold them.
     pub(super) fn count_further(&self, bytes: &[u8], table: Table) -> Result<(u32, bool)> {
-        let shape = Shape::load(bytes, table.shape as u64)?;
+        let shape = Shape::of_table(bytes, table.shape as u64, table.columns)?;
         let (mut count, mut record) = (0, true);
         let mut pass = |key: &str| -> Result<()> {
             if !table.has(bytes, shape, key.as_bytes())? {

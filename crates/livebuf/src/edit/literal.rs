@@ -301,7 +301,7 @@ fn put_message(target: &mut impl Target, extent: &mut Extent, fields: &[Field<'_
 /// A shape that begins with these keys, among the newest.
 #[inline]
 fn find_shape(bytes: &[u8], fields: &[Field<'_>]) -> Result<Option<Shape>> {
-    shape::among_newest(bytes, |shape| {
+    shape::among_newest(bytes, false, |shape| {
         if (shape.count as usize) < fields.len() {
             return Ok(None);
         }

@@ -58,7 +58,7 @@ fn find_and_remember(
     shape: Shape,
     key: &Key<'_>,
 ) -> Result<Option<u32>> {
-    let found = shape.find(bytes, record.used(), key.needle())?;
+    let found = shape.find(bytes, record.used(), &key.needle())?;
     if let Some(index) = found {
         key.remember(record.shape(), index);
     }

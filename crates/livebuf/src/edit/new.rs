@@ -304,7 +304,7 @@ impl<'k> At<'k> {
     pub(super) fn needle(&self) -> Needle<'k> {
         match *self {
             At::Key(key) => Needle::new(key.as_bytes()),
-            At::Remembered(key) => *key.needle(),
+            At::Remembered(key) => key.needle(),
             At::Index(_) => Needle::new(b""),
         }
     }

@@ -73,7 +73,7 @@ pub(super) fn new_shape<S: Storage, O: Observer>(
     capacity: u32,
     count: u32,
 ) -> Shape {
-    let mut made = Shape { offset: 0, capacity, count, flags: 0 };
+    let mut made = Shape::new(0, capacity, count, 0);
     sink.set_aside(made.size());
     if let Some((editor, extent)) = sink.writing() {
         made = shape::create(&mut editor.space, capacity, count, extent);

@@ -184,8 +184,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<(u8, u64)> {
         let bytes = self.space.bytes();
         let needle = Needle::new(key.as_bytes());
-        let shape = Shape::load(bytes, table.shape as u64)?;
-        let found = shape.find(bytes, table.columns, &needle)?;
+        let shape = Shape::of_table(bytes, table.shape as u64, table.columns)?;
+        let found = shape.find_in_any(bytes, table.columns, &needle)?;
         let fields = || {
             Object::of(Checked, bytes, row_cell(table.offset, row))
                 .map(|object| object.len() as u64)
@@ -255,8 +255,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         keeps: bool,
     ) -> Result<Option<Raw>> {
         let bytes = self.space.bytes();
-        let shape = Shape::load(bytes, table.shape as u64)?;
-        let found = shape.find(bytes, table.columns, &Needle::new(key.as_bytes()))?;
+        let shape = Shape::of_table(bytes, table.shape as u64, table.columns)?;
+        let found = shape.find_in_any(bytes, table.columns, &Needle::new(key.as_bytes()))?;
         let Some(index) = found else { return self.take_further(table, row, key) };
         if table.field(bytes, row, index)?.tag == TAG_HOLE {
             return Ok(None);
@@ -297,9 +297,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         };
         let bytes = self.space.bytes();
         let needle = Needle::new(to.as_bytes());
-        let shape = Shape::load(bytes, table.shape as u64)?;
-        let source = shape.find(bytes, table.columns, &Needle::new(from.as_bytes()))?;
-        let target = shape.find(bytes, table.columns, &needle)?;
+        let shape = Shape::of_table(bytes, table.shape as u64, table.columns)?;
+        let source = shape.find_in_any(bytes, table.columns, &Needle::new(from.as_bytes()))?;
+        let target = shape.find_in_any(bytes, table.columns, &needle)?;
         if (source, target) == (None, None) {
             let home = table.extra(bytes, row)?;
             let container = self.extra_object(home)?;

@@ -181,7 +181,7 @@ impl<S: Storage> Encoder<S> {
                         self.places.truncate(*listed);
                         home
                     }
-                    None => self.write_record(done.at)?,
+                    None => self.write_object(done.at)?,
                 };
                 match self.tags[done.at] {
                     TAG_WAITING_ARRAY => {
@@ -221,12 +221,15 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Writes the waiting object at `at`, whose contents are laid out already.
-    fn write_record(&mut self, at: usize) -> Result<u32> {
+    fn write_object(&mut self, at: usize) -> Result<u32> {
         let (list, start) = (self.cells[at] as u32, self.cells.len());
         // An empty one has no place for its size.
         let end = at + places(&self.tags, &self.cells, at);
         self.gather(at + 2, end)?;
-        let home = self.end_record(start, list)?;
+        let home = match self.keys.lists[list as usize].is_wide() {
+            true => self.end_wide(start, list)?,
+            false => self.end_record(start, list)?,
+        };
         self.cells.truncate(start);
         self.tags.truncate(start);
         Ok(home)

@@ -10,7 +10,9 @@ use super::shred::{Shred, Values};
 use super::stack::run;
 use super::tensors::Tensors;
 use super::texts::{Texts, put_tagged};
+use crate::block::map;
 use crate::block::record::Record;
+use crate::block::shape::is_wide;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::inline_span;
 use crate::format::layout::*;
@@ -97,6 +99,17 @@ pub(super) enum Anew {
     Did,
     /// It knows which maps are of similar objects.
     Never,
+}
+
+/// Bytes of an object of so many members that is no row: of a record, or else of a map.
+pub(super) fn object_size(members: u32) -> u64 {
+    match is_wide(members) {
+        true => {
+            let hash = hash_size(map::encoded_buckets(members));
+            u64::from(MAP_SIZE) + entries_size(members.into()) + hash
+        }
+        false => record_size(members).into(),
+    }
 }
 
 pub(super) struct Frame {
@@ -351,7 +364,7 @@ impl<S: Storage> Encoder<S> {
         let count = u32::from(self.keys.lists[node as usize].depth);
         self.check_elements(count as usize)?;
         let places = self.cells.len() - start;
-        let plain = self.frames.pop().map_or(0, |frame| frame.plain) + record_size(count) as u64;
+        let plain = self.frames.pop().map_or(0, |frame| frame.plain) + object_size(count);
         self.cells[start - 2] = node as u64 | (places as u64) << 32;
         if places == 0 {
             self.cells.truncate(start - 1);

@@ -12,9 +12,21 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{copy, equal, load_u32};
 use crate::format::cell::{Needle, inline_span, span_at};
 use crate::format::layout::*;
+use crate::format::memory::vec_for;
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 use alloc::vec::Vec;
+use hashbrown::HashSet;
+
+/// Most lists of more than 255 keys that the objects of an outermost array add to the trie. It
+/// bounds the memory that objects take which turn out to be maps.
+const MOST_WIDE_LISTS: u32 = 1 << 20;
+
+/// So many keys in [`Keys::marked`] are forgotten.
+const MOST_MARKED: usize = 4 * MAX_COLUMNS;
+
+/// No key has this number.
+const NO_KEY: u32 = u32::MAX;
 
 pub(super) struct Keys {
     /// The different keys, and their texts one behind the other.
@@ -25,8 +37,13 @@ pub(super) struct Keys {
     pub(super) lists: Vec<KeyList>,
     /// The lists beyond the first few children of their parents.
     list_index: HashIndex,
+    /// Lists of more than 255 keys that were added since the outermost array began.
+    wide_lists: u32,
     /// The latest mark of an object.
     mark: u32,
+    /// Keys of objects of more than 255 keys, by the objects' marks. An object whose keys are here
+    /// has [`NO_KEY`] here, too.
+    marked: HashSet<(u32, u32)>,
     /// The keys of the list that was looked at last.
     pub(super) path: Vec<u32>,
 }
@@ -46,7 +63,9 @@ pub(super) enum Next {
     /// The list with the key.
     List(u32),
     /// The object has the key already, at this depth of its list.
-    Twice(u8),
+    Twice(u16),
+    /// There is no room for longer lists.
+    Full,
 }
 
 /// A key's number.
@@ -68,7 +87,7 @@ pub(super) struct KeyList {
     pub(super) length: u8,
     /// Whether JSON text has the key as it is, without escapes.
     pub(super) is_plain: bool,
-    pub(super) depth: u8,
+    pub(super) depth: u16,
     /// Count of children, as far as it matters.
     pub(super) children: u8,
     /// The child most lately taken; while shapes are written, the first that is needed.
@@ -96,6 +115,13 @@ pub(super) fn path(lists: &[KeyList], list: u32, keys: &mut Vec<u32>) {
     keys[begin..].reverse();
 }
 
+impl KeyList {
+    /// Whether it is too long for a record.
+    pub(super) fn is_wide(&self) -> bool {
+        usize::from(self.depth) > MAX_FIELDS
+    }
+}
+
 impl Default for Keys {
     fn default() -> Self {
         Keys {
@@ -104,7 +130,9 @@ impl Default for Keys {
             index: HashIndex::default(),
             lists: alloc::vec![KeyList::default()],
             list_index: HashIndex::default(),
+            wide_lists: 0,
             mark: 0,
+            marked: HashSet::new(),
             path: Vec::new(),
         }
     }
@@ -129,6 +157,15 @@ impl Keys {
         self.lists.clear();
         self.lists.push(KeyList::default());
         self.mark = 0;
+        self.begin_outermost();
+    }
+
+    /// The objects of an outermost array are still to come.
+    pub(super) fn begin_outermost(&mut self) {
+        self.wide_lists = 0;
+        if !self.marked.is_empty() {
+            self.marked = HashSet::new();
+        }
     }
 
     /// Makes sure that a document of at most so many bytes can hold the different keys.
@@ -186,7 +223,18 @@ impl Keys {
                 *own = 0;
                 child
             }
-            Err(key) => self.add_child(node, key)?,
+            Err(key) => {
+                if usize::from(self.lists[node as usize].depth) >= MAX_FIELDS {
+                    if self.wide_lists >= MOST_WIDE_LISTS {
+                        return Ok(Next::Full);
+                    }
+                    self.wide_lists += 1;
+                    if !self.marked.is_empty() {
+                        self.marked.insert((*own, key));
+                    }
+                }
+                self.add_child(node, key)?
+            }
         };
         self.lists[node as usize].child = child;
         Ok(Next::List(child))
@@ -217,7 +265,10 @@ impl Keys {
     /// with an older mark is not, and only with a newer one, of an object within this, its
     /// keys must be gone through. An object whose keys are not all marked has no mark: one that
     /// went on by a key that an object within it made, or that has a key twice.
-    fn depth_of(&mut self, own: &mut u32, node: u32, key: u32) -> Option<u8> {
+    ///
+    /// To go through many keys for each key with a newer mark would take too long. So an object of
+    /// more than 255 keys has them in a set from then on.
+    fn depth_of(&mut self, own: &mut u32, node: u32, key: u32) -> Option<u16> {
         let first = *own == 0;
         if first {
             self.mark += 1;
@@ -226,6 +277,10 @@ impl Keys {
         let mark = *own;
         let user = core::mem::replace(&mut self.keys[key as usize].user, mark);
         if !first && user < mark {
+            return None;
+        }
+        let many = usize::from(self.lists[node as usize].depth) > MAX_FIELDS;
+        if many && !first && !self.is_marked(mark, node, key) {
             return None;
         }
         let mut ancestor = node;
@@ -239,6 +294,23 @@ impl Keys {
             ancestor = found.parent;
         }
         None
+    }
+
+    /// Whether an object of many keys has this one.
+    #[cold]
+    fn is_marked(&mut self, mark: u32, node: u32, key: u32) -> bool {
+        if self.marked.len() > MOST_MARKED {
+            self.marked.clear();
+        }
+        if self.marked.insert((mark, NO_KEY)) {
+            let mut ancestor = node;
+            while ancestor != 0 {
+                let found = &self.lists[ancestor as usize];
+                self.marked.insert((mark, found.key));
+                ancestor = found.parent;
+            }
+        }
+        self.marked.contains(&(mark, key))
     }
 
     /// The child of `node` by this key, if it was met.
@@ -348,7 +420,7 @@ impl Keys {
         }
         for index in (1..self.lists.len()).rev() {
             let node = self.lists[index];
-            if node.records != 0 || node.child != 0 {
+            if !node.is_wide() && (node.records != 0 || node.child != 0) {
                 self.lists[node.parent as usize].child = index as u32;
             }
         }
@@ -374,6 +446,7 @@ impl Keys {
                     out.write_u32(link, shape.offset as u32);
                     record = before;
                 }
+                // A wide shape serves its own list alone.
                 if node.parent == 0 || self.lists[node.parent as usize].child != at {
                     break;
                 }
@@ -413,16 +486,39 @@ impl Keys {
         out.align();
         let count = u32::from(leaf.depth);
         let (offset, _) = out.grow(shape_size(count) as usize)?;
-        let shape = Shape { offset: offset.into(), capacity: count, count, flags: 0 };
+        let shape = Shape::new(offset.into(), count, count, 0);
         shape.write_header(out, older);
+        if shape.is_wide() {
+            self.write_order(out, shape)?;
+        }
         for (index, &number) in (0..).zip(&self.path) {
             let key = &self.keys[number as usize];
             let cell = match key.written {
                 0 => inline_span(&self.text[key.start as usize..][..key.length as usize]),
                 offset => span_at(offset, key.length.into(), false),
             };
-            put_key(out, shape, index, cell, key.fingerprint);
+            match shape.is_wide() {
+                true => out.write_u64(shape.key_position(index), cell),
+                false => {
+                    put_key(out, shape, index, cell, key.fingerprint);
+                }
+            }
         }
         Ok(shape)
+    }
+
+    /// Writes the order of a wide shape's keys, which are those of the path.
+    fn write_order<S: Storage>(&self, out: &mut Output<S>, shape: Shape) -> Result<()> {
+        let mut order = vec_for(self.path.len())?;
+        order.extend(0..shape.count);
+        let text = |index: u32| {
+            let key = &self.keys[self.path[index as usize] as usize];
+            &self.text[key.start as usize..][..key.length as usize]
+        };
+        order.sort_unstable_by(|&a, &b| text(a).cmp(text(b)));
+        for (place, number) in (0..).zip(order) {
+            shape.put_in_order(out, place, number);
+        }
+        Ok(())
     }
 }

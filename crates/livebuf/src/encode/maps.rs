@@ -7,7 +7,7 @@
 
 use super::encoder::{Anew, Encoder, Frame, State, sequence};
 use super::options::DuplicateKeys;
-use super::room::make_room;
+use super::room::{make_room, make_room_for};
 use super::stack::{TAG_WAITING_OBJECT, run};
 use super::texts::settle;
 use crate::block::map::{self, Entries, Map};
@@ -106,6 +106,7 @@ impl<S: Storage> Encoder<S> {
         self.begin_object()?;
         self.become_map()?;
         self.outermost = Some(self.frames.len() - 1);
+        self.keys.begin_outermost();
         self.shred.stop();
         Ok(())
     }
@@ -113,10 +114,15 @@ impl<S: Storage> Encoder<S> {
     #[cold]
     pub(super) fn become_map(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last_mut() else { return Err(sequence()) };
-        let first = self.map_keys.len();
-        frame.state = State::MapKey(first);
+        frame.state = State::MapKey(self.map_keys.len());
         let node = core::mem::take(&mut frame.node);
-        self.keys.find_path(node);
+        self.put_map_keys(node)
+    }
+
+    /// Puts the keys of a list where those of maps wait. Long ones are written.
+    fn put_map_keys(&mut self, list: u32) -> Result<()> {
+        self.keys.find_path(list);
+        make_room_for(&mut self.map_keys, self.keys.path.len())?;
         let (text, path) =
             (core::mem::take(&mut self.keys.text), core::mem::take(&mut self.keys.path));
         for &number in &path {
@@ -235,9 +241,30 @@ impl<S: Storage> Encoder<S> {
         let count = (self.map_keys.len() - first) as u32;
         self.check_elements(count as usize)?;
         self.out.align();
-        if let Some(values) = values {
-            return self.write_keys(first, count, indexes, values);
+        match values {
+            Some(values) => self.write_keys(first, count, indexes, values),
+            None => self.write_entries(start, first, count, indexes),
         }
+    }
+
+    /// Writes a waiting object of this key list as a map. Its values are laid out, from `start` on.
+    pub(super) fn end_wide(&mut self, start: usize, list: u32) -> Result<u32> {
+        let first = self.map_keys.len();
+        self.put_map_keys(list)?;
+        let indexes = self.index_map(first)?;
+        self.out.align();
+        let count = (self.map_keys.len() - first) as u32;
+        self.write_entries(start, first, count, indexes)
+    }
+
+    /// Writes a map whose values are in its entries.
+    fn write_entries(
+        &mut self,
+        start: usize,
+        first: usize,
+        count: u32,
+        indexes: Indexes,
+    ) -> Result<u32> {
         let (home, _) = self.out.grow(MAP_SIZE as usize)?;
         let size = entries_size(count as u64) as usize;
         let (entries, place) = self.out.grow(size)?;
@@ -294,13 +321,15 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Whether a map's values, which wait, are what [`is_map_of_rows`](Self::is_map_of_rows) says.
-    fn are_rows(&self, start: usize) -> bool {
+    pub(super) fn are_rows(&self, start: usize) -> bool {
         let mut values = Values::default();
         let known = run(&self.tags, &self.cells, start, self.cells.len()).all(|at| {
             let list = self.cells[at] as u32 as usize;
             match self.tags[at] {
                 TAG_NULL => values.add(0),
-                TAG_WAITING_OBJECT => values.add(self.keys.lists[list].depth.into()),
+                TAG_WAITING_OBJECT if !self.keys.lists[list].is_wide() => {
+                    values.add(self.keys.lists[list].depth.into())
+                }
                 _ => false,
             }
         });

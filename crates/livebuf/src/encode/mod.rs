@@ -428,6 +428,7 @@ impl<S: Storage> Encoder<S> {
             self.put(TAG_WAITING_SIZE, 0)?;
         } else if state == State::Array && self.options.tables {
             self.outermost = Some(depth);
+            self.keys.begin_outermost();
             self.shred.restart(self.cells.len());
         }
         self.frames.push(Frame { start: self.cells.len(), node: 0, mark: 0, state, plain: 0 });
@@ -648,7 +649,9 @@ impl<S: Storage> Encoder<S> {
     fn other_key(&mut self, text: &[u8]) -> Result<()> {
         let Some(frame) = self.frames.last_mut() else { return Err(sequence()) };
         let depth = self.keys.lists[frame.node as usize].depth;
-        let fits = text.len() <= MAX_SHAPE_KEY && usize::from(depth) < MAX_FIELDS;
+        // What waits may become a row.
+        let most = if self.outermost.is_some() { MAX_COLUMNS } else { MAX_FIELDS };
+        let fits = text.len() <= MAX_SHAPE_KEY && usize::from(depth) < most;
         if !fits || frame.state != State::Key {
             return self.odd_key(text);
         }
@@ -662,6 +665,7 @@ impl<S: Storage> Encoder<S> {
                 let place = frame.start + usize::from(depth) - 1;
                 self.duplicate(place, text)
             }
+            Next::Full => self.odd_key(text),
         }
     }
 
@@ -724,6 +728,11 @@ impl<S: Storage> Encoder<S> {
         let (start, node) = (frame.start, frame.node);
         let waits = self.outermost.is_some();
         let home = match frame.state {
+            // The keys of many similar objects are those of a map, not of a row.
+            State::Key if self.keys.lists[node as usize].is_wide() && self.are_rows(start) => {
+                self.become_map()?;
+                return self.end_unexpected_object();
+            }
             State::Key if waits => {
                 self.end_waiting_object(start, node)?;
                 return self.row_ended();

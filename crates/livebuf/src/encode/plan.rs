@@ -23,15 +23,19 @@ use crate::format::bytes::round_up;
 use crate::format::cell::{inline_span, span_inline, span_length};
 use crate::format::layout::*;
 use alloc::boxed::Box;
+use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use hashbrown::HashMap;
 
 /// The place of a member that a row's object does not have, or of one below a row or array that is
 /// not there: the slot is missing.
 pub(super) const MISSING: u32 = u32::MAX;
 
-/// Objects of more key lists than this are not alike.
+/// Objects of more key lists than this are not alike, nor are those whose lists have more keys
+/// together.
 const MOST_LISTS: usize = 4096;
+const MOST_LISTED: usize = 1 << 20;
 
 /// Rows of more columns have no orders of their own: a column's place is a byte of text.
 const MAX_ORDERED: usize = 128;
@@ -679,7 +683,7 @@ impl Planner<'_> {
         let objects = rows.listed(self.places).iter().filter(|&&row| is_object(row));
         let filled: usize = objects.map(|&row| fields(row)).sum();
         // Keys that few rows have make wide tables of nothing.
-        let most = (4 * filled / count).min(MAX_FIELDS);
+        let most = (4 * filled / count).min(MAX_COLUMNS);
         let (keys, orders) = match lists.as_slice() {
             [only] => (self.path(*only), Vec::new()),
             _ => self.merge(&lists, most)?,
@@ -750,7 +754,7 @@ impl Planner<'_> {
     fn orders(
         &mut self,
         rows: Places,
-        orders: &[Vec<u8>],
+        orders: &[Vec<u16>],
         numbers: &HashMap<u32, usize>,
     ) -> Option<Plan> {
         let Places::Listed(first, count) = rows else { return None };
@@ -761,11 +765,13 @@ impl Planner<'_> {
             if order.is_sorted() {
                 continue;
             }
+            // Such tables have few columns.
+            let order: Vec<u8> = order.iter().map(|&column| column as u8).collect();
             texts.push(if order.len() <= MAX_INLINE {
-                (TAG_STRING, inline_span(order))
+                (TAG_STRING, inline_span(&order))
             } else {
                 text_size += order.len() as u64;
-                (TAG_LOOSE, self.texts.keep(order, &Limits::default()).ok()?)
+                (TAG_LOOSE, self.texts.keep(&order, &Limits::default()).ok()?)
             });
         }
         let mut dictionary = Dictionary { texts, codes: Vec::with_capacity(count as usize) };
@@ -834,6 +840,10 @@ impl Planner<'_> {
                 }
             }
         }
+        let depth = |&list: &u32| usize::from(self.lists[list as usize].depth);
+        if lists.len() > 1 && lists.iter().map(depth).sum::<usize>() > MOST_LISTED {
+            return None;
+        }
         Some((lists, numbers))
     }
 
@@ -853,8 +863,8 @@ impl Planner<'_> {
     ///
     /// `None` where there are more than `most` keys, or where more than [`MAX_ORDERED`] are in
     /// lists that contradict each other.
-    fn merge(&self, lists: &[u32], most: usize) -> Option<(Vec<u32>, Vec<Vec<u8>>)> {
-        let (mut keys, mut numbers) = (Vec::new(), HashMap::with_capacity(most));
+    fn merge(&self, lists: &[u32], most: usize) -> Option<(Vec<u32>, Vec<Vec<u16>>)> {
+        let (mut keys, mut numbers) = (Vec::new(), HashMap::new());
         let mut orders = Vec::with_capacity(lists.len());
         for &list in lists {
             let mut order = Vec::new();
@@ -866,49 +876,57 @@ impl Planner<'_> {
                 if number >= most {
                     return None;
                 }
-                order.push(number as u8);
+                order.push(number as u16);
             }
             orders.push(order);
         }
-        // Kahn's algorithm; each key is followed by those behind it in some list.
+        // Kahn's algorithm; each key is followed by those behind it in some list. One that is there
+        // in several lists counts several times.
         let count = keys.len();
-        let mut followers = alloc::vec![[0u64; 4]; count];
         let mut before = alloc::vec![0u32; count];
-        for order in &orders {
-            for pair in order.windows(2) {
-                let (from, to) = (pair[0] as usize, pair[1] as usize);
-                let (word, bit) = (to / 64, 1 << (to % 64));
-                if followers[from][word] & bit == 0 {
-                    followers[from][word] |= bit;
-                    before[to] += 1;
-                }
-            }
+        let mut ends = alloc::vec![0u32; count];
+        let pairs = || orders.iter().flat_map(|order| order.windows(2));
+        for pair in pairs() {
+            ends[usize::from(pair[0])] += 1;
+            before[usize::from(pair[1])] += 1;
         }
-        let mut place = alloc::vec![u8::MAX; count];
-        let mut merged = Vec::with_capacity(count);
+        let mut end = 0;
+        for here in &mut ends {
+            end += core::mem::replace(here, end);
+        }
+        let mut followers = alloc::vec![0u16; end as usize];
+        for pair in pairs() {
+            let next = &mut ends[usize::from(pair[0])];
+            followers[*next as usize] = pair[1];
+            *next += 1;
+        }
+        let mut free: BinaryHeap<Reverse<usize>> =
+            (0..count).filter(|&key| before[key] == 0).map(Reverse).collect();
         const PLACED: u32 = u32::MAX;
+        let mut place = alloc::vec![0u16; count];
+        let mut merged = Vec::with_capacity(count);
         while merged.len() < count {
-            let free = (0..count).find(|&key| before[key] == 0);
-            let next = match free {
-                Some(key) => key,
+            let next = match free.pop() {
+                Some(Reverse(key)) => key,
                 None if count > MAX_ORDERED => return None,
                 None => (0..count).find(|&key| before[key] != PLACED)?,
             };
             before[next] = PLACED;
-            place[next] = merged.len() as u8;
+            place[next] = merged.len() as u16;
             merged.push(keys[next]);
-            for (word, mut bits) in followers[next].into_iter().enumerate() {
-                while bits != 0 {
-                    let to = 64 * word + bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
-                    if before[to] != PLACED {
-                        before[to] -= 1;
+            let begin = next.checked_sub(1).map_or(0, |other| ends[other]);
+            for &to in &followers[begin as usize..ends[next] as usize] {
+                let to = usize::from(to);
+                if before[to] != PLACED {
+                    before[to] -= 1;
+                    if before[to] == 0 {
+                        free.push(Reverse(to));
                     }
                 }
             }
         }
         for order in &mut orders {
-            order.iter_mut().for_each(|key| *key = place[*key as usize]);
+            order.iter_mut().for_each(|key| *key = place[usize::from(*key)]);
         }
         Some((merged, orders))
     }

@@ -48,7 +48,7 @@ impl<S: Storage> Encoder<S> {
                 // No document holds as many values, and numbers of places are shorter.
                 rows >= FEWEST_ROWS
                     && self.tags[from] > TAG_WAITING
-                    && self.shred.learn(&self.tags, &self.cells, from, 0)
+                    && self.shred.learn(&self.keys.lists, &self.tags, &self.cells, from, 0)
             }
         };
         if !learned || end >= MISSING as usize || !self.shred.take_apart(&self.tags, &self.cells)? {
@@ -74,13 +74,16 @@ impl<S: Storage> Encoder<S> {
             expected.resize_with(*columns, Values::default);
         }
         expected.iter_mut().for_each(Values::clear);
-        // The key lists of open objects, the innermost last.
-        let mut open: Vec<(u32, u8)> = Vec::new();
+        // The key lists that the keys of open objects make, the next one last. The innermost object is
+        // the last one.
+        let mut open: Vec<Vec<u32>> = Vec::new();
         for step in steps {
             match step.holds {
                 Holds::Object(list) => {
                     events.push(Event::BeginObject);
-                    open.push((list, 0));
+                    let parent = |&key: &u32| Some(self.keys.lists[key as usize].parent);
+                    let keys = core::iter::successors(Some(list), parent);
+                    open.push(keys.take_while(|&key| key != 0).collect());
                 }
                 Holds::Value => events.push(Event::Value(step.column as u32)),
                 Holds::Array => {
@@ -89,19 +92,13 @@ impl<S: Storage> Encoder<S> {
                 }
             }
             // The key of the next value, behind the ends of objects that are complete.
-            while let Some((list, keys)) = open.last_mut() {
-                if self.keys.lists[*list as usize].depth == *keys {
-                    events.push(Event::EndObject);
-                    open.pop();
-                    continue;
+            while let Some(keys) = open.last_mut() {
+                if let Some(key) = keys.pop() {
+                    events.push(Event::Key(key));
+                    break;
                 }
-                *keys += 1;
-                let mut key = *list;
-                while self.keys.lists[key as usize].depth > *keys {
-                    key = self.keys.lists[key as usize].parent;
-                }
-                events.push(Event::Key(key));
-                break;
+                events.push(Event::EndObject);
+                open.pop();
             }
         }
     }

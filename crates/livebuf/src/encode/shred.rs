@@ -12,6 +12,8 @@
 //! The first row that is different ends this. All rows are put back as they were, and the
 //! array is planned in the general way (`plan`).
 
+use super::encoder::object_size;
+use super::keys::KeyList;
 use super::plan::{Gathered, Places, Plan, Planner, Run, Summary};
 use super::room::{make_room, make_room_for, memory};
 use super::stack::{
@@ -241,8 +243,23 @@ impl Shred {
     }
 
     /// Learns the steps of the row at `at`. False if such rows cannot be taken apart.
-    pub(super) fn learn(&mut self, tags: &[u8], cells: &[u64], at: usize, depth: usize) -> bool {
+    pub(super) fn learn(
+        &mut self,
+        lists: &[KeyList],
+        tags: &[u8],
+        cells: &[u64],
+        at: usize,
+        depth: usize,
+    ) -> bool {
         let column = self.columns;
+        // If objects are its members, it may be a map and no row, though another one like it is.
+        let is_wide = |at: usize| lists[cells[at] as u32 as usize].is_wide();
+        if tags[at] == TAG_WAITING_OBJECT
+            && is_wide(at)
+            && children(tags, cells, at).any(|at| tags[at] == TAG_WAITING_OBJECT)
+        {
+            return false;
+        }
         let (holds, columns) = match tags[at] {
             TAG_WAITING_OBJECT if cells[at] >> 32 != 0 => (Holds::Object(cells[at] as u32), 0),
             TAG_WAITING_ARRAY if children(tags, cells, at).all(|at| is_plain(tags[at])) => {
@@ -255,7 +272,7 @@ impl Shred {
         self.steps.push(Step { holds, column, values: Summary::default() });
         depth < MAX_COLUMN_DEPTH
             && (!matches!(holds, Holds::Object(_))
-                || children(tags, cells, at).all(|at| self.learn(tags, cells, at, depth + 1)))
+                || children(tags, cells, at).all(|at| self.learn(lists, tags, cells, at, depth + 1)))
     }
 
     /// Finds the rows that wait. Returns how many.
@@ -367,7 +384,7 @@ impl Shred {
                 let columns = keys.iter().map(|_| self.column(planner, at, depth + 1));
                 let (columns, least): (Vec<_>, Vec<_>) =
                     columns.collect::<Option<Vec<_>>>()?.into_iter().unzip();
-                let least = self.records_size(keys.len() as u32) + least.iter().sum::<u64>();
+                let least = self.objects_size(keys.len() as u32) + least.iter().sum::<u64>();
                 (TAG_OBJECT, least, Planner::struct_of(keys, columns, false, None))
             }
             Holds::Array => {
@@ -404,9 +421,9 @@ impl Shred {
         }
     }
 
-    /// Bytes of an object in each row as records of so many members.
-    fn records_size(&self, members: u32) -> u64 {
-        u64::from(self.rows) * u64::from(record_size(members))
+    /// Bytes of an object in each row, of so many members, by themselves.
+    fn objects_size(&self, members: u32) -> u64 {
+        u64::from(self.rows) * object_size(members)
     }
 
     /// The least size of a step's arrays by themselves. To measure each by its values takes long,
@@ -430,7 +447,7 @@ impl Shred {
     fn size(&self, planner: &Planner<'_>, step: &Step) -> u64 {
         match step.holds {
             Holds::Value => 0,
-            Holds::Object(list) => self.records_size(planner.lists[list as usize].depth.into()),
+            Holds::Object(list) => self.objects_size(planner.lists[list as usize].depth.into()),
             Holds::Array => {
                 let (length, ends) = self.lengths(planner.cells, step);
                 let mut places = self.runs(step.column + 1).flatten();

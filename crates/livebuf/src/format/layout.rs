@@ -108,6 +108,8 @@ pub const KIND_FORWARD: u8 = 3;
 pub const KIND_MAP: u8 = 4;
 /// An array of one column.
 pub const KIND_ARRAY: u8 = 5;
+/// A list of more than [`MAX_FIELDS`] keys, of a table.
+pub const KIND_WIDE_SHAPE: u8 = 6;
 /// The aux block.
 pub const KIND_AUX: u8 = 7;
 /// The columns of an array of similar objects.
@@ -117,8 +119,10 @@ pub const KIND_LIST: u8 = 9;
 
 // --- FORMAT 4: shapes -------------------------------------------------------
 
-/// Most keys of a shape, fields of a record, and bytes of a shape's key.
+/// Most keys of a shape that is not wide, and fields of a record.
 pub const MAX_FIELDS: usize = 255;
+/// Most columns of a table, and keys of a wide shape.
+pub const MAX_COLUMNS: usize = 65_535;
 /// Most bytes of a key in a shape.
 pub const MAX_SHAPE_KEY: usize = 255;
 /// Offset of a shape's flags; the only one is [`SHAPE_PRIVATE`].
@@ -130,8 +134,22 @@ pub const SHAPE_OLDER: u32 = 4;
 /// Offset of the fingerprints.
 pub const SHAPE_FINGERPRINTS: u32 = 8;
 
-/// Offset of the key cells in a shape of this capacity.
+/// Offset of a wide shape's count of keys.
+pub const WIDE_SHAPE_COUNT: u32 = 8;
+/// Offset of the numbers of a wide shape's keys, in the order of the keys.
+pub const WIDE_SHAPE_ORDER: u32 = 16;
+
+/// Offset of the key cells in a shape of this capacity. One above [`MAX_FIELDS`] is that of a wide
+/// shape.
 pub const fn shape_keys(capacity: u32) -> u32 {
+    match capacity > MAX_FIELDS as u32 {
+        true => (WIDE_SHAPE_ORDER + 2 * capacity + 7) & !7,
+        false => narrow_shape_keys(capacity),
+    }
+}
+
+/// The same of a shape that is not wide.
+pub(crate) const fn narrow_shape_keys(capacity: u32) -> u32 {
     (SHAPE_FINGERPRINTS + capacity + 7) & !7
 }
 

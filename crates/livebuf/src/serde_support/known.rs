@@ -120,7 +120,7 @@ impl<'de> Rows<'de> {
         if table.extras != 0 || table.ordered {
             return Err(other());
         }
-        let shape = Shape::load(bytes, table.shape.into())?;
+        let shape = Shape::of_table(bytes, table.shape.into(), table.columns)?;
         let column = |index| {
             let column = table.column(bytes, index)?;
             if column.count < table.rows {

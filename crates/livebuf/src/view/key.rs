@@ -7,7 +7,7 @@ use crate::block::record::{Block, Raw};
 use crate::error::Result;
 use crate::format::cell::{Needle, mix};
 use crate::format::layout::{KIND_MAP, KIND_RECORD, TAG_HOLE, TAG_OBJECT};
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicU16, Ordering};
 
 /// An argument of look-ups in a value: a key (text or [`Key`]) or an index.
 pub trait Lookup: Copy {
@@ -152,10 +152,12 @@ impl Lookup for usize {
 #[derive(Debug)]
 pub struct Key<'k> {
     text: &'k str,
-    needle: Needle<'k>,
+    /// Those of its needle.
+    cell: u64,
+    fingerprint: u8,
     /// Guessed index by a hash of the shape's offset, so that objects of
     /// alternating shapes do not evict each other.
-    guesses: [AtomicU8; GUESSES],
+    guesses: [AtomicU16; GUESSES],
 }
 
 const GUESSES: usize = 8;
@@ -163,8 +165,8 @@ const GUESSES: usize = 8;
 impl<'k> Key<'k> {
     /// Prepares a key.
     pub const fn new(text: &'k str) -> Self {
-        let needle = Needle::constant(text.as_bytes());
-        Key { text, needle, guesses: [const { AtomicU8::new(0) }; GUESSES] }
+        let Needle { cell, fingerprint, .. } = Needle::constant(text.as_bytes());
+        Key { text, cell, fingerprint, guesses: [const { AtomicU16::new(0) }; GUESSES] }
     }
 
     /// The key's text.
@@ -176,16 +178,17 @@ impl<'k> Key<'k> {
     /// looks keys up.
     #[doc(hidden)]
     pub fn mix(&self) -> u64 {
-        mix(self.needle.text)
+        mix(self.text.as_bytes())
     }
 
     #[inline]
-    pub(crate) fn needle(&self) -> &Needle<'k> {
-        &self.needle
+    pub(crate) fn needle(&self) -> Needle<'k> {
+        let Key { text, cell, fingerprint, .. } = *self;
+        Needle { text: text.as_bytes(), cell, fingerprint }
     }
 
     #[inline]
-    fn guess(&self, shape: u32) -> &AtomicU8 {
+    fn guess(&self, shape: u32) -> &AtomicU16 {
         &self.guesses[(shape.wrapping_mul(0x9E37_79B1) >> 29) as usize % GUESSES]
     }
 
@@ -196,14 +199,14 @@ impl<'k> Key<'k> {
 
     #[cold]
     pub(crate) fn remember(&self, shape: u32, index: u32) {
-        self.guess(shape).store(index as u8, Ordering::Relaxed);
+        self.guess(shape).store(index as u16, Ordering::Relaxed);
     }
 }
 
 /// A key that remembers the same place.
 impl Clone for Key<'_> {
     fn clone(&self) -> Self {
-        let guess = |guess: &AtomicU8| AtomicU8::new(guess.load(Ordering::Relaxed));
+        let guess = |guess: &AtomicU16| AtomicU16::new(guess.load(Ordering::Relaxed));
         Key { guesses: core::array::from_fn(|at| guess(&self.guesses[at])), ..Key::new(self.text) }
     }
 }
@@ -216,7 +219,7 @@ impl Lookup for &Key<'_> {
 
     #[inline]
     fn text(&self) -> Option<&[u8]> {
-        Some(self.needle.text)
+        Some(self.text.as_bytes())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::block::column::{Elements, row_of};
 use crate::block::column_type::ColumnType;
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record, tagged};
-use crate::block::shape::Shape;
+use crate::block::shape::{Shape, find_column, is_wide};
 use crate::block::table::{Table, slot_at};
 use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
@@ -73,7 +73,7 @@ struct Row {
     table: u32,
     row: u32,
     shape: u32,
-    columns: u8,
+    columns: u16,
     /// Some rows of the table have further fields.
     extras: bool,
     /// Some rows of the table have an order of their own.
@@ -84,7 +84,7 @@ impl Row {
     #[inline]
     fn new(table: Table, row: u32) -> Row {
         let Table { offset, shape, columns, extras, ordered, .. } = table;
-        Row { table: offset, row, shape, columns: columns as u8, extras: extras != 0, ordered }
+        Row { table: offset, row, shape, columns: columns as u16, extras: extras != 0, ordered }
     }
 
     #[inline]
@@ -299,13 +299,35 @@ impl<'a, M: Mode> Object<'a, M> {
             }
             Body::Map(map) => map::find_value(self.bytes, map.offset, needle.text),
             Body::Row(row) => {
-                let shape = Shape::load(self.bytes, row.shape as u64)?;
-                match shape.find(self.bytes, row.columns(), needle)? {
-                    Some(index) => row.field(self.bytes, index),
-                    None => self.find_extra(row, needle),
+                if !is_wide(row.columns()) {
+                    let shape = Shape::load(self.bytes, row.shape as u64)?;
+                    if let Some(index) = shape.find(self.bytes, row.columns(), needle)? {
+                        return row.field(self.bytes, index);
+                    }
                 }
+                self.find_elsewhere(row, needle)
             }
         }
+    }
+
+    /// A member of a row that is in no column, or has so many beside it that its column was not
+    /// looked for.
+    #[inline]
+    fn find_elsewhere(&self, row: Row, needle: &Needle<'_>) -> Result<Raw> {
+        match row.extras || is_wide(row.columns()) {
+            true => self.find_far(row, needle),
+            false => Ok(Raw::HOLE),
+        }
+    }
+
+    #[inline(never)]
+    fn find_far(&self, row: Row, needle: &Needle<'_>) -> Result<Raw> {
+        if is_wide(row.columns())
+            && let Some(index) = find_column(self.bytes, row.shape, row.columns(), needle)?
+        {
+            return row.field(self.bytes, index);
+        }
+        self.find_extra(row, needle)
     }
 
     #[inline]
@@ -332,6 +354,15 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
+    /// The shape that [`shaped`](Self::shaped) gives. Only a row's may be wide.
+    #[inline]
+    fn load_shape(&self, offset: u32) -> Result<Shape> {
+        match self.body {
+            Body::Row(row) => Shape::of_table(self.bytes, offset.into(), row.columns()),
+            _ => Shape::load(self.bytes, offset.into()),
+        }
+    }
+
     /// The value of a field that has its key in the shape.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn field(&self, index: u32) -> Result<Option<Value<'a, M>>> {
@@ -345,17 +376,19 @@ impl<'a, M: Mode> Object<'a, M> {
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn find_remembered(&self, key: &Key<'_>) -> Result<Option<Value<'a, M>>> {
         if let Some((offset, used)) = self.shaped() {
-            let shape = Shape::load(self.bytes, offset as u64)?;
-            let guess = key.guessed(offset);
-            if guess < used
-                && guess < shape.count
-                && key.needle().is_at(self.bytes, shape.key_position(guess))?
-            {
-                return self.field(guess);
+            if !is_wide(used) {
+                let shape = Shape::load(self.bytes, offset as u64)?;
+                let guess = key.guessed(offset);
+                if guess < used
+                    && guess < shape.count
+                    && key.needle().is_at(self.bytes, shape.key_position(guess))?
+                {
+                    return self.field(guess);
+                }
             }
             return self.find_and_remember(offset, used, key);
         }
-        self.find(key.needle())
+        self.find(&key.needle())
     }
 
     /// By value: a reference makes each caller store the object to memory.
@@ -366,13 +399,20 @@ impl<'a, M: Mode> Object<'a, M> {
         used: u32,
         key: &Key<'_>,
     ) -> Result<Option<Value<'a, M>>> {
-        let shape = Shape::load(self.bytes, offset as u64)?;
-        match (shape.find(self.bytes, used, key.needle())?, self.body) {
+        let shape = self.load_shape(offset)?;
+        let guess = key.guessed(offset);
+        if shape.is_wide()
+            && guess < shape.count
+            && key.needle().is_at(self.bytes, shape.key_position(guess))?
+        {
+            return self.field(guess);
+        }
+        match (shape.find_in_any(self.bytes, used, &key.needle())?, self.body) {
             (Some(index), _) => {
                 key.remember(offset, index);
                 self.field(index)
             }
-            (None, Body::Row(row)) => Ok(self.value(self.find_extra(row, key.needle())?)),
+            (None, Body::Row(row)) => Ok(self.value(self.find_extra(row, &key.needle())?)),
             (None, _) => Ok(None),
         }
     }
@@ -416,7 +456,7 @@ impl<'a, M: Mode> Object<'a, M> {
     fn bind_key<'k>(&self, key: &'k str) -> Result<Option<Bound<'a, 'k>>> {
         let needle = Needle::new(key.as_bytes());
         let Some((shape, used)) = self.shaped() else { return Ok(None) };
-        let found = Shape::load(self.bytes, shape as u64)?.find(self.bytes, used, &needle)?;
+        let found = self.load_shape(shape)?.find_in_any(self.bytes, used, &needle)?;
         let place = match (self.body, found) {
             (Body::Row(row), None) => match self.find_extra(row, &needle)?.tag {
                 TAG_HOLE => return Ok(None),
@@ -668,7 +708,7 @@ impl<'a, M: Mode> Object<'a, M> {
         };
         let shape = match *kept {
             Some(shape) => shape,
-            None => *kept.insert(Shape::load(self.bytes, offset as u64)?),
+            None => *kept.insert(self.load_shape(offset)?),
         };
         shape.key(self.bytes, slot)
     }
@@ -789,7 +829,7 @@ impl<'a, M: Mode> Slots<'a, M> {
 
 /// Key `slot` of a shape.
 pub(super) fn key_text<M: Mode>(bytes: &[u8], shape: u64, slot: u32) -> Result<&str> {
-    let shape = Shape::load(bytes, shape)?;
+    let shape = Shape::any(bytes, shape)?;
     M::text(shape.key(bytes, slot)?, shape.offset)
 }
 

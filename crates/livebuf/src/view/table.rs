@@ -7,7 +7,7 @@ use crate::block::column_type::ColumnType;
 use crate::block::list::List;
 use crate::block::map::Map;
 use crate::block::record::Raw;
-use crate::block::shape::Shape;
+use crate::block::shape::{Shape, find_column};
 use crate::block::table::Table as Block;
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
@@ -378,8 +378,8 @@ impl<'a, M: Mode> Table<'a, M> {
     }
 
     fn find(&self, key: &str) -> Result<Option<Column<'a, M>>> {
-        let shape = Shape::load(self.bytes, self.block.shape as u64)?;
-        match shape.find(self.bytes, self.block.columns, &Needle::new(key.as_bytes()))? {
+        let (shape, needle) = (self.block.shape, Needle::new(key.as_bytes()));
+        match find_column(self.bytes, shape, self.block.columns, &needle)? {
             Some(index) => self.at(index).map(Some),
             None => Ok(None),
         }
@@ -388,7 +388,7 @@ impl<'a, M: Mode> Table<'a, M> {
     /// The number of a key's column.
     fn place_of(&self, key: &Key<'_>) -> Result<Option<u32>> {
         let block = &self.block;
-        let shape = Shape::load(self.bytes, block.shape as u64)?;
+        let shape = Shape::of_table(self.bytes, block.shape as u64, block.columns)?;
         let guess = key.guessed(block.shape);
         if guess < block.columns
             && guess < shape.count
@@ -396,7 +396,7 @@ impl<'a, M: Mode> Table<'a, M> {
         {
             return Ok(Some(guess));
         }
-        let found = shape.find(self.bytes, block.columns, key.needle())?;
+        let found = shape.find_in_any(self.bytes, block.columns, &key.needle())?;
         if let Some(index) = found {
             key.remember(block.shape, index);
         }
@@ -533,9 +533,8 @@ impl<'a, M: Mode> Column<'a, M> {
         let (mut column, mut count) = (*self, 0);
         for key in path {
             let Some(table) = column.inner()? else { return Ok(None) };
-            let shape = Shape::load(table.bytes, table.block.shape as u64)?;
-            let needle = Needle::new(key.as_bytes());
-            let found = shape.find(table.bytes, table.block.columns, &needle)?;
+            let (shape, needle) = (table.block.shape, Needle::new(key.as_bytes()));
+            let found = find_column(table.bytes, shape, table.block.columns, &needle)?;
             // Tables nest no deeper than there are places.
             let (Some(found), Some(place)) = (found, places.get_mut(count)) else {
                 return Ok(None);

@@ -614,34 +614,58 @@ impl<'a, 's> Walk<'a, 's> {
     fn shapes(&mut self) -> Result<()> {
         let mut offset = load_u32(self.bytes, HEADER_NEWEST_SHAPE as u64)? as u64;
         while offset != 0 {
-            let shape = Shape::load(self.bytes, offset)?;
+            let shape = Shape::any(self.bytes, offset)?;
             self.claim_block(RegionKind::Shape, offset, shape.size())?;
             set(self.shared, offset, 1);
             if shape.flags & !SHAPE_PRIVATE != 0 {
                 return Err(error(ErrorKind::BadCode, offset + SHAPE_FLAGS as u64));
             }
-            if shape.count > shape.capacity {
-                return Err(error(ErrorKind::BadCount, offset));
+            if shape.is_wide() {
+                self.wide_shape(shape)?;
+            } else {
+                self.narrow_shape(shape)?;
             }
-            for index in 0..shape.count {
-                self.shape_key(shape, index)?;
-            }
-            let fingerprints = offset + SHAPE_FINGERPRINTS as u64;
-            self.zero(fingerprints + shape.count as u64, shape.key_position(0))?;
-            self.zero(shape.key_position(shape.count), offset + shape.size())?;
             offset = load_u32(self.bytes, offset + SHAPE_OLDER as u64)? as u64;
         }
         Ok(())
     }
 
-    fn shape_key(&mut self, shape: Shape, index: u32) -> Result<()> {
+    fn narrow_shape(&mut self, shape: Shape) -> Result<()> {
+        if shape.count > shape.capacity {
+            return Err(error(ErrorKind::BadCount, shape.offset));
+        }
+        for index in 0..shape.count {
+            self.shape_key(shape, index)?;
+        }
+        let fingerprints = shape.offset + SHAPE_FINGERPRINTS as u64;
+        self.zero(fingerprints + shape.count as u64, shape.key_position(0))?;
+        self.zero(shape.key_position(shape.count), shape.offset + shape.size())
+    }
+
+    fn wide_shape(&mut self, shape: Shape) -> Result<()> {
+        let (at, order) = (shape.offset, shape.offset + WIDE_SHAPE_ORDER as u64);
+        self.zero(at + 1, at + SHAPE_FLAGS as u64)?;
+        self.zero(at + WIDE_SHAPE_COUNT as u64 + 4, order)?;
+        self.zero(order + 2 * shape.count as u64, shape.key_position(0))?;
+        for index in 0..shape.count {
+            self.key_text(shape, index)?;
+        }
+        shape.check_order(self.bytes)
+    }
+
+    /// Checks the cell and the text of a shape's key.
+    fn key_text(&mut self, shape: Shape, index: u32) -> Result<&'a [u8]> {
         let position = shape.key_position(index);
         let cell = load_u64(self.bytes, position)?;
         if owned_span(cell).is_some() || span_length(cell) as usize > MAX_SHAPE_KEY {
             return Err(error(ErrorKind::BadCell, position));
         }
-        let raw = Raw { tag: TAG_STRING, cell, position: position as u32 };
-        let needle = Needle::new(self.span(raw)?);
+        self.span(Raw { tag: TAG_STRING, cell, position: position as u32 })
+    }
+
+    fn shape_key(&mut self, shape: Shape, index: u32) -> Result<()> {
+        let position = shape.key_position(index);
+        let needle = Needle::new(self.key_text(shape, index)?);
         let fingerprint = shape.offset + (SHAPE_FINGERPRINTS + index) as u64;
         if load_u8(self.bytes, fingerprint)? != needle.fingerprint {
             return Err(error(ErrorKind::BadIndex, fingerprint));
@@ -998,8 +1022,9 @@ impl<'a, 's> Walk<'a, 's> {
         if !begins || !any(self.exclusive, shape, 1) || !any(self.shared, shape, 1) {
             return Err(error(ErrorKind::WrongBlock, offset + 4));
         }
-        let shape = Shape::load(self.bytes, shape)?;
-        if shape.count < used {
+        // Only tables have more columns than a record can have fields.
+        let shape = Shape::of_table(self.bytes, shape, used)?;
+        if shape.count < used || shape.is_wide() && shape.count != used {
             return Err(error(ErrorKind::BadCount, offset));
         }
         // The second byte's bit tells that a record used the shape.
