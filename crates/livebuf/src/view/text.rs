@@ -173,11 +173,15 @@ impl<'a, M: Mode> Column<'a, M> {
     ///
     /// ```
     /// use livebuf::{Offsets, json};
-    /// let doc = json!(["Ada", "Bo", "Cy", null, "Dora", "Eve", "Fay", "Gus"]);
+    /// let doc = json!([
+    ///     "Ada", "Bo", "Cy", null, "Dora", "Eve", "Fay", "Gus", "Hal", "Ian", "Jo", "Kim", "Liz",
+    ///     "Mo", "Ned", "Oz",
+    /// ]);
     /// let column = doc.valid()?.root().as_array().unwrap().as_column();
     /// let run = column.run().unwrap();
-    /// assert_eq!(run.bytes(), b"AdaBoCyDoraEveFayGus");
-    /// assert_eq!(run.offsets(), Offsets::U8(&[0, 3, 5, 7, 7, 11, 14, 17, 20]));
+    /// assert!(run.bytes().starts_with(b"AdaBoCyDora"));
+    /// let Offsets::U8(offsets) = run.offsets() else { panic!("41 bytes") };
+    /// assert_eq!((offsets.len(), &offsets[..6]), (17, &[0, 3, 5, 7, 7, 11][..]));
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn run(&self) -> M::Out<Run<'a>> {
