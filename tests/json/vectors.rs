@@ -247,7 +247,49 @@ fn encoded() -> Vec<(&'static str, String)> {
     let long = "k".repeat(256);
     let refused = format!("{{\"a longer key\":{{\"a\":1}},\"{long}\":null,{}}}", members.join(","));
     all.push(("map_of_no_rows", refused));
+    all.push(("table_wide", wide_rows(4, &|_| 256)));
+    // Of 12 rows, which lack keys, one is null.
+    let merged = wide_rows(12, &|row| 260 - row % 3).replacen("{", "null,{", 1);
+    all.push(("table_wide_merged", merged));
+    // Tables of one list of keys, of one more, and records and a table of its first keys.
+    let few: Vec<_> = (0..9).map(|row| wide_row(row, 2)).collect();
+    all.push((
+        "tables_wide_and_narrow",
+        format!(
+            "{{\"a\":{},\"b\":{},\"c\":{},\"d\":{},\"e\":[{}]}}",
+            wide_rows(4, &|_| 257),
+            wide_rows(5, &|_| 256),
+            wide_rows(6, &|_| 257),
+            wide_row(1, 3),
+            few.join(",")
+        ),
+    ));
+    // One by itself, one of similar objects, and keys that no table has together.
+    let similar: Vec<_> = (0..256).map(|n| format!("\"id {n}\":{{\"n\":{n}}}")).collect();
+    let other = |row: usize| {
+        let members = (0..256).map(|n| format!("\"key {row} {n}\":{n}"));
+        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+    };
+    all.push((
+        "objects_wide_as_maps",
+        format!("[{},{{{}}},[{},{}]]", wide_row(1, 256), similar.join(","), other(1), other(2)),
+    ));
     all
+}
+
+/// A row of so many keys, of which two are long, and one has text.
+fn wide_row(row: usize, keys: usize) -> String {
+    let member = |number: usize| match number {
+        0 => format!("\"the first of many\":{row}"),
+        7 => format!("\"a longer key\":\"text number {row}\""),
+        _ => format!("\"c{number}\":{}", number * row % 100),
+    };
+    format!("{{{}}}", (0..keys).map(member).collect::<Vec<_>>().join(","))
+}
+
+fn wide_rows(rows: usize, keys: &dyn Fn(usize) -> usize) -> String {
+    let rows: Vec<_> = (0..rows).map(|row| wide_row(row, keys(row))).collect();
+    format!("[{}]", rows.join(","))
 }
 
 /// Rows whose members are in three orders, one of which is that of the columns.
@@ -683,6 +725,21 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc.set_pointer(&format!("/o/{}", "k".repeat(256)), 3).unwrap();
             doc
         }),
+        ("table_wide", {
+            let mut doc = json(&wide_rows(8, &|_| 256));
+            doc.set_pointer("/1/c255", "no number").unwrap();
+            doc.remove_pointer("/2/c100").unwrap();
+            doc.set_pointer("/3/one more", 1).unwrap();
+            doc.remove_pointer("/4").unwrap();
+            doc
+        }),
+        ("table_wide_dissolved", {
+            let mut doc = json(&wide_rows(5, &|_| 256));
+            let root = doc.root_id().unwrap();
+            doc.set_pointer("/3/one more", 1).unwrap();
+            doc.push(root, true).unwrap();
+            doc
+        }),
         ("table_extras", {
             let rows: Vec<_> = (0..8).map(|row| format!(r#"{{"a":{row},"b":"{row}"}}"#)).collect();
             let mut doc = json(&format!("[{}]", rows.join(",")));
@@ -878,6 +935,21 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     let offsets = word(&list, list_at + 44);
     let extras = edited().into_iter().find(|(name, _)| *name == "table_extras").unwrap().1.to_vec();
     let entries = word(&extras, word(&extras, below(&extras) + 16) + 12);
+    // The table of 256 columns, and its shape: its order, and its keys.
+    let wide = of("table_wide");
+    let (wide_shape, wide_keys) = (word(&wide, 24), word(&wide, 24) + 16 + 512);
+    let wide_order = |place: usize| [0, 1].map(|byte| wide[wide_shape + 16 + 2 * place + byte]);
+    // Two tables of 257 columns, one of 256, and a record and a table of few.
+    let wides = of("tables_wide_and_narrow");
+    let member = |index: usize| word(&wides, word(&wides, 8) + 16 + 8 * index);
+    let table_of = |index: usize| word(&wides, member(index) + 12);
+    let shape_of = |block: usize| (0..4).map(move |byte| block + 4 + byte);
+    let with_shape = |block: usize, shape: usize| {
+        let changes: Vec<_> = shape_of(block).zip((shape as u32).to_le_bytes()).collect();
+        patch(&wides, &changes)
+    };
+    let wide_shape_of = |index: usize| word(&wides, table_of(index) + 4);
+    let padding = wide_shape_of(0) + 16 + 2 * 257;
     // Rows 1 and 3 are absent: of "a" an i8 column, of "b" one with gaps, of "c" cells, of "d"
     // a list with offsets, of "e" one of fixed length, of "f" a column of nulls.
     let more: Vec<_> = (5..12)
@@ -1035,6 +1107,29 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadCode_orders_gaps", patch(&ordered, &[(orders + 2, 1)])),
         ("BadIndex_order_beyond", patch(&ordered, &[(order, 3)])),
         ("BadIndex_order_twice", patch(&ordered, &[(order, 0), (order + 1, 0)])),
+        ("BadIndex_wide_order", {
+            let ([a, b], [c, d]) = (wide_order(9), wide_order(10));
+            let at = wide_shape + 16 + 2 * 9;
+            patch(&wide, &[(at, c), (at + 1, d), (at + 2, a), (at + 3, b)])
+        }),
+        ("BadIndex_wide_order_beyond", patch(&wide, &[(wide_shape + 17, 1), (wide_shape + 16, 0)])),
+        ("DuplicateKey_in_wide_shape", {
+            let first: Vec<_> =
+                (0..8).map(|at| (wide_keys + 8 * 10 + at, wide[wide_keys + 8 + at])).collect();
+            patch(&wide, &first)
+        }),
+        ("BadCell_wide_key_owned", patch(&wide, &[(wide_keys + 7, 0x40)])),
+        ("BadCode_wide_shape_flags", patch(&wide, &[(wide_shape + 3, 3)])),
+        ("BadCount_wide_shape_few", patch(&wide, &[(wide_shape + 8, 255), (wide_shape + 9, 0)])),
+        ("BadCount_wide_shape_many", patch(&wide, &[(wide_shape + 10, 1)])),
+        ("OutOfBounds_wide_shape", patch(&wide, &[(wide_shape + 9, 255)])),
+        ("NotZero_wide_shape_header", patch(&wide, &[(wide_shape + 1, 1)])),
+        ("NotZero_wide_order_padding", patch(&wides, &[(padding, 1)])),
+        ("BadCount_private_wide_shape", patch(&wides, &[(wide_shape_of(0) + 3, 1)])),
+        ("BadCount_wide_shape_of_table", with_shape(table_of(1), wide_shape_of(0))),
+        ("WrongBlock_wide_shape_of_record", with_shape(member(3), wide_shape_of(0))),
+        ("WrongBlock_wide_shape_of_table", with_shape(table_of(4), wide_shape_of(0))),
+        ("WrongBlock_shape_of_wide_table", with_shape(table_of(0), word(&wides, member(3) + 4))),
         ("BadCount_table_rows", patch(&table, &[(rows_of + 28, 9)])),
         ("WrongBlock_table_owner", patch(&table, &[(rows_of + 12, 8)])),
         ("BadIndex_extras", patch(&extras, &[(entries + 4, 3), (entries + 12, 3)])),

@@ -1,6 +1,8 @@
 //! Tables of more than 255 columns.
 
-use livebuf::{DocBuf, DuplicateKeys, EncodeOptions, Encoder, Key, New, RegionKind, Result, VecStorage};
+use livebuf::{
+    DocBuf, DuplicateKeys, EncodeOptions, Encoder, Key, New, RegionKind, Result, VecStorage,
+};
 use std::time::{Duration, Instant};
 
 type Given<'g> = &'g dyn Fn(&mut Encoder, usize, usize) -> Result<()>;

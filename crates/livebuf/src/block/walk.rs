@@ -207,7 +207,9 @@ impl Cursor {
     pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<Option<&'a [u8]>> {
         match self.node {
             Node::Row(table, _) if index < table.columns => {
-                Shape::of_table(bytes, table.shape as u64, table.columns)?.key(bytes, index).map(Some)
+                Shape::of_table(bytes, table.shape as u64, table.columns)?
+                    .key(bytes, index)
+                    .map(Some)
             }
             Node::Row(table, _) => self.extra(bytes)?.member_key(bytes, index - table.columns),
             node => node.member_key(bytes, index),

@@ -33,7 +33,7 @@ use alloc::vec::Vec;
 /// - 9 for each slot of one column of texts, while its dictionary is planned;
 /// - 2 for each slot of a dictionary, and about 60 for each of its texts;
 /// - about 60 for each key of a distinct key list, and about 30 and its text for each different
-///   key;
+///   key; the objects of an outermost array make at most 1,048,576 lists of more than 255 keys;
 /// - about 50 for each different text of 8 to 1,024 bytes that is searched.
 ///
 /// Lists grow ahead of their contents, so it may be twice as much.

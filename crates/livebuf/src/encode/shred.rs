@@ -272,7 +272,8 @@ impl Shred {
         self.steps.push(Step { holds, column, values: Summary::default() });
         depth < MAX_COLUMN_DEPTH
             && (!matches!(holds, Holds::Object(_))
-                || children(tags, cells, at).all(|at| self.learn(lists, tags, cells, at, depth + 1)))
+                || children(tags, cells, at)
+                    .all(|at| self.learn(lists, tags, cells, at, depth + 1)))
     }
 
     /// Finds the rows that wait. Returns how many.
