@@ -5,8 +5,8 @@
 
 use crate::tree::Tree;
 use livebuf::{
-    Checked, Codes, Column, ColumnType, Element, Ends, Extended, Key, Pointer, Run, Scalar, Table,
-    Valid, Value,
+    Checked, Codes, Column, ColumnType, Element, Extended, Key, Offsets, Pointer, Run, Scalar,
+    Table, Valid, Value,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -75,8 +75,8 @@ fn checked_column(column: Column<'_, Checked>, left: &mut usize, depth: usize) {
         assert!(dictionary.texts().iter().count() <= 1 << 29, "texts do not end");
     }
     if let Ok(Some(run)) = column.run() {
-        assert_eq!(ends(run, rows).len(), rows);
-        let _ = (run.start(), run.bytes().len(), format!("{run:?}"));
+        assert_eq!(offsets(run).len(), rows + 1);
+        let _ = (run.bytes().len(), format!("{run:?}"));
     }
     if *left > rows {
         *left -= rows;
@@ -85,7 +85,7 @@ fn checked_column(column: Column<'_, Checked>, left: &mut usize, depth: usize) {
     let part = column.slice(rows / 3..rows - rows / 3);
     assert!(part.len() <= rows && part.iter().count() <= part.len());
     if let Ok(Some(run)) = part.run() {
-        assert_eq!(ends(run, part.len()).len(), part.len());
+        assert_eq!(offsets(run).len(), part.len() + 1);
     }
     if let Ok(Some(elements)) = column.elements() {
         checked_column(elements, left, depth + 1);
@@ -104,15 +104,12 @@ fn codes(codes: Codes<'_>) -> impl Iterator<Item = usize> + '_ {
     narrow.iter().map(|&code| code.into()).chain(wide.iter().map(|&code| code.into()))
 }
 
-/// Where the texts of so many rows end.
-fn ends(run: Run<'_>, rows: usize) -> Vec<usize> {
-    match run.ends() {
-        Ends::U8(ends) => ends.iter().map(|&end| end.into()).collect(),
-        Ends::U16(ends) => ends.iter().map(|&end| end.into()).collect(),
-        Ends::U32(ends) => ends.iter().map(|&end| end as usize).collect(),
-        Ends::Fixed(length) => {
-            (1..=rows).map(|row| run.start().saturating_add(row.saturating_mul(length))).collect()
-        }
+/// Where texts begin, and where the last one ends.
+fn offsets(run: Run<'_>) -> Vec<usize> {
+    match run.offsets() {
+        Offsets::U8(offsets) => offsets.iter().map(|&at| at.into()).collect(),
+        Offsets::U16(offsets) => offsets.iter().map(|&at| at.into()).collect(),
+        Offsets::U32(offsets) => offsets.iter().map(|&at| at as usize).collect(),
     }
 }
 
@@ -330,23 +327,18 @@ fn answers(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
         }
     }
     match column.column_type() {
-        ColumnType::TextU8 | ColumnType::TextFixed => assert!(column.run().is_some()),
-        // Only where the document's memory is aligned for the ends.
-        ColumnType::TextU16 | ColumnType::TextU32 => {}
+        // Only where the document's memory is aligned for the offsets.
+        ColumnType::TextRun => {}
         _ => assert!(column.run().is_none()),
     }
     extended_slots(column, rows);
     if let Some(run) = column.run() {
-        let (bytes, mut start) = (run.bytes(), run.start());
-        assert_eq!(ends(run, rows.len()).len(), rows.len());
-        for (row, (end, tree)) in ends(run, rows.len()).into_iter().zip(rows).enumerate() {
-            let found = str::from_utf8(&bytes[start..end]).expect("ends lie between characters");
-            let none = match run.ends() {
-                Ends::Fixed(length) => "\0".repeat(length),
-                _ => String::new(),
-            };
-            assert_eq!(found, text(tree).unwrap_or(none), "the text of row {row}");
-            start = end;
+        let offsets = offsets(run);
+        assert_eq!(offsets.len(), rows.len() + 1);
+        for (row, (bounds, tree)) in offsets.windows(2).zip(rows).enumerate() {
+            let found = str::from_utf8(&run.bytes()[bounds[0]..bounds[1]]);
+            let found = found.expect("offsets lie between characters");
+            assert_eq!(found, text(tree).unwrap_or_default(), "the text of row {row}");
         }
     }
     searches(column, rows);

@@ -188,7 +188,8 @@ fn narrow_columns_are_borrowed() {
     assert!(!borrows::<Int8Type>(&document, copy.column(0)));
 }
 
-/// Texts that lie behind each other: their bytes are borrowed, ends get Arrow's width.
+/// Texts that lie behind each other: their bytes are borrowed, and so are offsets of four bytes.
+/// Others get Arrow's width.
 #[test]
 fn the_bytes_of_runs_are_borrowed() {
     let text = |n: usize| "é!".repeat(n % 5) + &n.to_string();
@@ -218,6 +219,12 @@ fn the_bytes_of_runs_are_borrowed() {
     assert!(within(large.column(0).as_string::<i64>().values()));
     let views = export_with(&document, ExportOptions::new().text(TextLayout::Utf8View));
     assert!(views.column(0).as_string_view().iter().eq(names.iter()));
+    let wide = rows(|n| format!(r#"{{"long":"{n}{}"}}"#, "x".repeat(700 + n)));
+    let batch = export(&wide);
+    let texts = batch.column(0).as_string::<i32>();
+    let (bytes, offsets) = (wide.as_bytes().as_ptr_range(), texts.value_offsets());
+    assert!(bytes.contains(&offsets.as_ptr().cast()) && bytes.contains(&texts.values().as_ptr()));
+    assert_eq!((texts.value(0).len(), texts.value(11).len()), (701, 713));
 }
 
 #[test]

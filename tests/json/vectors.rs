@@ -174,8 +174,7 @@ fn encoded() -> Vec<(&'static str, String)> {
     let searched = format!(r#"{{"different":[{},0],"again":{again}}}"#, texts[..1024].join(","));
     all.push(("texts_searched_again", searched));
     // Of arrays like these the first two become dictionaries: with nulls, and of eight slots. The
-    // others do not: of seven slots, of texts that hardly repeat (a run), and with one that is too
-    // long.
+    // others do not: of seven slots, of texts that hardly repeat, and with one that is too long.
     let list = |texts: &[&str]| texts.iter().map(|text| format!("\"{text}\"")).collect::<Vec<_>>();
     let open = ["open", "closed for good", "open", "open", "held", "open", "closed for good", "x"];
     let arrays = [
@@ -193,51 +192,32 @@ fn encoded() -> Vec<(&'static str, String)> {
     // Texts that a cell has before, a run, and cells and runs behind it: alone, with nulls, in a
     // column of rows that miss it, in arrays, and of more than 255 bytes.
     let names = ["Ada", "Bé", "", "number four", "Dora", "number six", "Fay", "Gus", "number nine"];
+    let more = ["Hal", "Ian", "Jo", "Kim", "Liz", "Mo", "Ned"];
+    let names = [list(&names), list(&more)].concat().join(",");
+    let gaps: Vec<_> = (0..20).map(|at| format!("\"o{at}\"")).collect();
     let rows: Vec<_> = (0..12)
         .map(|at| match at % 4 {
             0 => format!("{{\"id\":{at}}}"),
-            _ => format!("{{\"id\":{at},\"name\":\"name {at}\"}}"),
+            _ => format!("{{\"id\":{at},\"name\":\"a name: {at}\"}}"),
         })
         .collect();
-    let lists: Vec<_> =
-        (0..9).map(|at| format!("[{}]", list(&names[..at % 4]).join(","))).collect();
+    let lists = (0..9).map(|at| {
+        let texts: Vec<_> = (0..at % 4).map(|of| format!("\"é {of} in {at}\"")).collect();
+        format!("[{}]", texts.join(","))
+    });
     let members = [
         "\"first\":\"number four\"".to_owned(),
-        format!("\"run\":[{}]", list(&names).join(",")),
+        format!("\"run\":[{names}]"),
         "\"cell\":\"number six\"".to_owned(),
-        format!("\"gaps\":[null,{}]", list(&names).join(",")),
+        format!("\"gaps\":[null,{}]", gaps.join(",")),
         "\"mixed\":[\"number nine\",\"number ten\",10]".to_owned(),
         format!("\"rows\":[{}]", rows.join(",")),
-        format!("\"lists\":[{}]", lists.join(",")),
-        format!("\"long\":[{},\"{}\"]", list(&names).join(","), "x".repeat(1025)),
+        format!("\"lists\":[{}]", lists.collect::<Vec<_>>().join(",")),
+        format!("\"long\":[{names},\"{}\"]", "x".repeat(1025)),
     ];
     all.push(("run", format!("{{{}}}", members.join(","))));
-    let wide: Vec<_> = (0..60).map(|at| format!("\"text {at}\"")).collect();
+    let wide: Vec<_> = (0..60).map(|at| format!("\"a text: {at}\"")).collect();
     all.push(("run_wide", format!("[{}]", wide.join(","))));
-    // Of one length: alone, with a null, with too many nulls, in rows that miss it, and in lists.
-    // Texts of one byte have ends.
-    let day = |at: usize| format!("\"2026-01-{:02}\"", at + 1);
-    let some = |every: usize| {
-        let days = (0..10).map(|at| if at % every == 1 { "null".to_owned() } else { day(at) });
-        format!("[{}]", days.collect::<Vec<_>>().join(","))
-    };
-    let rows: Vec<_> = (0..12)
-        .map(|at| match at % 8 {
-            3 => format!("{{\"id\":{at}}}"),
-            _ => format!("{{\"id\":{at},\"day\":{}}}", day(at)),
-        })
-        .collect();
-    let lists: Vec<_> = (0..6).map(|at| format!("[{},{}]", day(at), day(at + 6))).collect();
-    let letters: Vec<_> = ('a'..='h').map(|letter| format!("\"{letter}\"")).collect();
-    let members = [
-        format!("\"whole\":{}", some(100)),
-        format!("\"gaps\":{}", some(9)),
-        format!("\"many\":{}", some(2)),
-        format!("\"rows\":[{}]", rows.join(",")),
-        format!("\"lists\":[{}]", lists.join(",")),
-        format!("\"letters\":[{}]", letters.join(",")),
-    ];
-    all.push(("run_fixed", format!("{{{}}}", members.join(","))));
     all.push(("rows_in_orders", rows_in_orders()));
     all.push(("record_nine_fields", many(9)));
     all.push(("map_few", map_few()));
@@ -624,8 +604,14 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc
         }),
         ("run", {
-            let items: Vec<_> = (0..9).map(|at| format!("\"text é {at}\"")).collect();
-            let mut doc = json(&format!("{{\"a\":[{0}],\"b\":[{0}]}}", items.join(",")));
+            let items =
+                |word: &str| (0..12).map(|at| format!("\"{word} é {at}\"")).collect::<Vec<_>>();
+            let rows = items("date")
+                .iter()
+                .map(|d| format!("{{\"o\":{{\"d\":{d}}}}}"))
+                .collect::<Vec<_>>();
+            let (a, b) = (items("text").join(","), items("word").join(","));
+            let mut doc = json(&format!("{{\"a\":[{a}],\"b\":[{b}],\"c\":[{}]}}", rows.join(",")));
             doc.set_pointer("/a/0", "TEXT é 0").unwrap();
             doc.set_pointer("/a/1", "longer than before").unwrap();
             doc.set_pointer("/a/2", "").unwrap();
@@ -635,27 +621,10 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             let a = doc.find("/a").unwrap().unwrap();
             doc.insert(a, 1, "inserted").unwrap();
             doc.swap(a, 0, 2).unwrap();
-            // The ends need two bytes.
+            // The offsets need two bytes.
             doc.set_pointer("/a/5", "x".repeat(300).as_str()).unwrap();
             // Cells.
             doc.set_pointer("/b/1", 1).unwrap();
-            doc
-        }),
-        ("run_fixed", {
-            let days: Vec<_> = (0..9).map(|at| format!("\"2026-01-0{}\"", at + 1)).collect();
-            let rows: Vec<_> =
-                days.iter().map(|day| format!("{{\"o\":{{\"d\":{day}}}}}")).collect();
-            let (days, rows) = (days.join(","), rows.join(","));
-            let mut doc = json(&format!("{{\"a\":[{days}],\"b\":[null,{days}],\"c\":[{rows}]}}"));
-            doc.set_pointer("/a/0", "1999-12-31").unwrap();
-            doc.set_pointer("/a/3", ()).unwrap();
-            doc.set_pointer("/a/-", "2026-02-01").unwrap();
-            doc.remove_pointer("/a/5").unwrap();
-            let a = doc.find("/a").unwrap().unwrap();
-            doc.insert(a, 1, "2025-12-31").unwrap();
-            doc.swap(a, 0, 4).unwrap();
-            // Another length: the texts get ends.
-            doc.set_pointer("/b/4", "today").unwrap();
             // A row that is not there.
             doc.set_pointer("/c/2/o", ()).unwrap();
             doc
@@ -909,10 +878,9 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     let repeated = ["\"a\""; 15].join(",");
     // The array's header at 32, codes at 48, header of the texts at 64, their cells at 96.
     let coded = json(&format!("[{repeated},\"a longer text\"]"));
-    // The array's header at 32, that of the bytes at 48, bytes at 64.
-    let equal = json(r#"["aé","éa","abc","aé","ab!","éa","aé","éa"]"#);
-    // The array's header at 32, ends at 48, header of the bytes at 56, bytes at 72.
-    let run = json(r#"["Ada","Bé","","Cy","Dora","Eve","Fay","Gus"]"#);
+    // The array's header at 32, its list at 48, offsets at 96, bytes at 112.
+    let names = r#""Cy","Dora","Eve","Fay","Gus","Hal","Ian","Jo","Kim","Liz","Mo""#;
+    let run = json(&format!(r#"["Ada","Bé","",{names},"Neil"]"#));
     let of = |name: &str| {
         let (_, text) = encoded().into_iter().find(|(other, _)| *other == name).unwrap();
         json(&text)
@@ -1271,34 +1239,26 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             "NotZero_dictionary_slack",
             patch(&json(&format!("[{},\"b\"]", ["\"a\""; 8].join(","))), &[(57, 1)]),
         ),
-        ("BadIndex_run_end_falls", patch(&run, &[(50, 5)])),
-        ("BadIndex_run_end_beyond", patch(&run, &[(55, 22)])),
-        ("BadCount_run_bytes", patch(&run, &[(55, 20)])),
-        ("BadText_run", patch(&run, &[(76, 0xFF)])),
-        ("BadText_run_end_in_character", patch(&run, &[(49, 5)])),
-        ("WrongBlock_run_bytes", patch(&run, &[(56, 6)])),
-        ("BadCode_run_bytes", patch(&run, &[(57, 2)])),
-        ("BadCode_run_bytes_gaps", patch(&run, &[(58, 4)])),
-        ("BadCount_run_capacity", patch(&run, &[36, 40, 44].map(|at| (at, 0)))),
-        ("NotZero_run_slack", patch(&run, &[(93, 1)])),
+        ("BadIndex_run_offset_falls", patch(&run, &[(99, 5)])),
+        ("BadIndex_run_first_offset", patch(&run, &[(96, 1)])),
+        ("BadCount_run_bytes", patch(&run, &[(111, 40)])),
+        ("BadText_run", patch(&run, &[(116, 0xFF)])),
+        ("BadText_run_offset_in_character", patch(&run, &[(97, 5)])),
+        ("WrongBlock_run_bytes", patch(&run, &[(64, 6)])),
+        ("WrongBlock_run_offsets", patch(&run, &[(81, 2)])),
+        ("BadCode_run_bytes", patch(&run, &[(65, 2)])),
+        ("BadCode_run_bytes_gaps", patch(&run, &[(66, 4)])),
+        ("BadCode_run_form", patch(&run, &[(49, 1), (52, 1)])),
+        ("BadCount_run_capacity", patch(&run, &[(40, 16)])),
+        ("NotZero_run_slack", patch(&run, &[(154, 1)])),
         (
-            "NotZero_run_ends_slack",
-            patch(&json(r#"["Ada","Bo","","Cy","Dora","Eve","Fay","Gus","Hal"]"#), &[(57, 1)]),
+            "NotZero_run_offsets_slack",
+            patch(&json(&format!(r#"["Ada","Bo","Al","",{names},"Ned"]"#)), &[(96 + 17, 1)]),
         ),
-        // A bitmap of 8 bytes before the ends.
+        // A bitmap of 8 bytes before the offsets.
         (
             "BadCount_run_gap",
-            patch(&json(r#"["Ada",null,"Cy","Dora","Eve","Fay","Gus","Hal"]"#), &[(57, 4)]),
-        ),
-        ("BadCount_run_fixed_bytes", patch(&equal, &[(52, 23), (87, 0)])),
-        ("BadCount_run_fixed_capacity", patch(&equal, &[(40, 9)])),
-        ("BadText_run_fixed_end_in_character", {
-            patch(&equal, &[(64, b'a'), (65, b'a'), (66, 0xC3), (67, 0xA9), (68, b'a'), (69, b'a')])
-        }),
-        // A bitmap of 8 bytes before the header.
-        (
-            "NotZero_run_fixed_gap",
-            patch(&json(r#"["aé",null,"éa","aé","ab!","éa","aé","aé","éa"]"#), &[(75, b'x')]),
+            patch(&json(&format!(r#"["Ada",null,"Al","Di",{names},"Ned"]"#)), &[(106, 4)]),
         ),
         ("BadCell_date", patch(&given(json!(day)), &[(10, 0x2D)])),
         ("BadCell_time", patch(&given(json!(time)), &[(14, 1)])),

@@ -270,8 +270,8 @@ fn texts_that_begin_to_repeat_late_get_codes_all_the_same() {
     for singles in [0, 7, 8, 9, 60] {
         assert_eq!(column(&late(singles, 200)), ColumnType::DictionaryU8, "{singles}");
     }
-    assert_eq!(column(&late(300, 0)), ColumnType::TextU16);
-    assert_eq!(column(&late(300, 3)), ColumnType::TextU16);
+    assert_eq!(column(&late(300, 0)), ColumnType::TextRun);
+    assert_eq!(column(&late(300, 3)), ColumnType::TextRun);
 }
 
 /// An array that was refused stays open: whoever goes on all the same does not lose its elements.

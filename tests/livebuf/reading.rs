@@ -420,10 +420,10 @@ fn debug_output_shows_what_is_in_containers() {
 #[test]
 fn texts_of_runs_have_their_bytes() {
     for texts in [
-        ["Ada", "Bo", "", "Dora", "Eve", "Fay", "Gus", "a longer text"],
-        ["Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal"],
+        "Ada,Bo,,Dora,Eve,Fay,Gus,a longer text,Hal,Ian,Jo,Kim,Lea,Max,Ned,Ole",
+        "Ada,Bob,Cyd,Dan,Eve,Fay,Gus,Hal,Ian,Jon,Kim,Lea,Max,Ned,Ole,Pia",
     ] {
-        let texts = texts.map(livebuf::New::Str);
+        let texts: Vec<_> = texts.split(',').map(livebuf::New::Str).collect();
         let mut doc = json!(null);
         doc.set_root(livebuf::New::Items(&texts)).unwrap();
         let doc = doc.doc().compacted().unwrap();

@@ -199,7 +199,7 @@ fn holes_are_squeezed_out_of_the_columns() {
         };
         assert_eq!(column("pair"), ColumnType::FixedList);
         assert_eq!(column("pairs"), ColumnType::FixedList);
-        assert_eq!(column("code"), ColumnType::TextFixed);
+        assert_eq!(column("code"), ColumnType::TextRun);
         // Some rows have a further field, whose row's number changes with the squeezing.
         for _ in 0..40 {
             let (key, value) = &mut members[random.below(1000)];

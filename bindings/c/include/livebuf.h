@@ -1690,14 +1690,8 @@ typedef enum {
   LIVEBUF_COLUMN_DICTIONARY_U8 = 23,
   /** Text: uint16_t codes of texts that are stored once. */
   LIVEBUF_COLUMN_DICTIONARY_U16 = 24,
-  /** Texts behind each other, and where each ends: uint8_t. */
-  LIVEBUF_COLUMN_TEXT_U8 = 25,
-  /** Texts behind each other, and where each ends: uint16_t. */
-  LIVEBUF_COLUMN_TEXT_U16 = 26,
-  /** Texts behind each other, and where each ends: uint32_t. */
-  LIVEBUF_COLUMN_TEXT_U32 = 27,
-  /** Texts of one length behind each other. */
-  LIVEBUF_COLUMN_TEXT_FIXED = 28,
+  /** Texts behind each other, and where each begins. */
+  LIVEBUF_COLUMN_TEXT_RUN = 25,
   /** Dates: int32_t, days since 1970-01-01. */
   LIVEBUF_COLUMN_DATE = 29,
   /** Times of day: int64_t, microseconds since midnight. */
@@ -1734,11 +1728,9 @@ typedef struct {
 } livebuf_column;
 
 /**
- * The texts of a column behind each other, and where each ends. The text of a row begins where
- * that of the row before ends; it is empty where the row has no text. Where all texts are equally
- * long there are no ends, but `text_length`; a row without a text has as many zero bytes. In a
- * damaged document that was not validated, an end may be less than the one before, or more than
- * `length`.
+ * The texts of a column behind each other, and where each begins. The text of a row ends where that
+ * of the next row begins; it is empty where the row has no text. In a damaged document that was not
+ * validated, an offset may be less than the one before, or more than `length`.
  */
 typedef struct {
   /** The texts, without anything between them. */
@@ -1746,20 +1738,14 @@ typedef struct {
   /** Count of bytes. */
   size_t length;
   /**
-   * Where the text of the first row begins. It is more than 0 where the rows are a part of a
-   * column, as the elements of an array in an array are.
+   * Where the text of each row begins, from `bytes` on, and where the last one ends: `count` + 1
+   * numbers of uint8_t, uint16_t or uint32_t. The first is more than 0 where the rows are a part
+   * of a column, as the elements of an array in an array are.
    */
-  size_t start;
-  /**
-   * Where the text of each row ends, from `bytes` on: uint8_t, uint16_t or uint32_t. NULL where
-   * all texts are equally long.
-   */
-  const void *ends;
+  const void *offsets;
   /** Count of rows. */
   size_t count;
-  /** Bytes of each text, where all are equally long; else 0. */
-  size_t text_length;
-  /** Bytes of one end: 1, 2 or 4; 0 where there are none. */
+  /** Bytes of one offset: 1, 2 or 4. */
   uint32_t width;
 } livebuf_run;
 
@@ -1894,12 +1880,12 @@ size_t livebuf_column_strs(const livebuf_column *column,
 livebuf_status livebuf_column_texts(const livebuf_column *column, livebuf_column *texts);
 
 /**
- * Texts that lie behind each other, and where each ends: all texts of a column without a call
+ * Texts that lie behind each other, and where each begins: all texts of a column without a call
  * for each. livebuf_column_get tells whether a row with an empty text has one.
  *
  * Memory: writes `*run`, which needs no clean-up; borrows the document's bytes until its next
  * edit. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where texts are stored
- * otherwise, or ends cannot be lent as slices can; `*run` is zeroed. Threads: a read.
+ * otherwise, or offsets cannot be lent as slices can; `*run` is zeroed. Threads: a read.
  */
 livebuf_status livebuf_column_run(const livebuf_column *column, livebuf_run *run);
 

@@ -324,47 +324,41 @@ class range {
 
 // --- reading ----------------------------------------------------------------------------
 
-/// The texts of a column that lie behind each other, and where each ends.
+/// The texts of a column that lie behind each other, and where each begins.
 class run {
  public:
   explicit operator bool() const noexcept { return run_.bytes; }
   /// Count of rows.
   std::size_t size() const noexcept { return run_.count; }
-  /// The text of a row; empty where damaged ends say no text. Of a row without a text it is
-  /// empty, or zero bytes where all texts are equally long.
+  /// The text of a row; empty where the row has none, or where damaged offsets say no text.
   std::string_view operator[](std::size_t row) const noexcept {
     if (row >= run_.count) return {};
-    const std::uint64_t begin = row ? end(row - 1) : run_.start, behind = end(row);
-    return behind <= run_.length && begin <= behind
-               ? std::string_view(run_.bytes + begin, static_cast<std::size_t>(behind - begin))
-               : std::string_view();
+    const std::size_t begin = offset(row), end = offset(row + 1);
+    return end <= run_.length && begin <= end ? std::string_view(run_.bytes + begin, end - begin)
+                                              : std::string_view();
   }
-  /// Bytes of each text, where all are equally long; else 0.
-  std::size_t text_length() const noexcept { return run_.text_length; }
   /// All texts, also those before the first row where the rows are a part of a column.
   std::string_view bytes() const noexcept { return {run_.bytes, run_.length}; }
-  /// Where the text of the first row begins in bytes().
-  std::size_t start() const noexcept { return run_.start; }
-  /// Where the text of each row ends in bytes(), if ends are exactly of this type; else empty.
+  /// Where the text of each row begins in bytes(), and where the last one ends: one number more
+  /// than rows, if offsets are exactly of this type; else empty.
   template <class T>
-  span<T> ends() const noexcept {
+  span<T> offsets() const noexcept {
     static_assert(std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint16_t> ||
                       std::is_same_v<T, std::uint32_t>,
-                  "ends<std::uint8_t>, ends<std::uint16_t> or ends<std::uint32_t>");
+                  "offsets<std::uint8_t>, offsets<std::uint16_t> or offsets<std::uint32_t>");
     const bool fits = run_.width == sizeof(T);
-    return fits ? span<T>(static_cast<const T *>(run_.ends), run_.count) : span<T>();
+    return fits ? span<T>(static_cast<const T *>(run_.offsets), run_.count + 1) : span<T>();
   }
 
   const livebuf_run *get() const noexcept { return &run_; }
 
  private:
   friend class column;
-  std::uint64_t end(std::size_t row) const noexcept {
+  std::size_t offset(std::size_t row) const noexcept {
     switch (run_.width) {
-      case 0: return run_.start + (row + std::uint64_t{1}) * run_.text_length;
-      case 1: return static_cast<const std::uint8_t *>(run_.ends)[row];
-      case 2: return static_cast<const std::uint16_t *>(run_.ends)[row];
-      default: return static_cast<const std::uint32_t *>(run_.ends)[row];
+      case 1: return static_cast<const std::uint8_t *>(run_.offsets)[row];
+      case 2: return static_cast<const std::uint16_t *>(run_.offsets)[row];
+      default: return static_cast<const std::uint32_t *>(run_.offsets)[row];
     }
   }
 

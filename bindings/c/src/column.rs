@@ -5,7 +5,7 @@ use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr;
 
 use livebuf::{
-    Checked, Codes, Column, ColumnType, Element, Ends, New, Pointer, Scalar, Table, Value,
+    Checked, Codes, Column, ColumnType, Element, New, Offsets, Pointer, Scalar, Table, Value,
 };
 
 use crate::document::livebuf_doc;
@@ -68,14 +68,8 @@ pub enum livebuf_column_type {
     LIVEBUF_COLUMN_DICTIONARY_U8 = 23,
     /// Text: uint16_t codes of texts that are stored once.
     LIVEBUF_COLUMN_DICTIONARY_U16 = 24,
-    /// Texts behind each other, and where each ends: uint8_t.
-    LIVEBUF_COLUMN_TEXT_U8 = 25,
-    /// Texts behind each other, and where each ends: uint16_t.
-    LIVEBUF_COLUMN_TEXT_U16 = 26,
-    /// Texts behind each other, and where each ends: uint32_t.
-    LIVEBUF_COLUMN_TEXT_U32 = 27,
-    /// Texts of one length behind each other.
-    LIVEBUF_COLUMN_TEXT_FIXED = 28,
+    /// Texts behind each other, and where each begins.
+    LIVEBUF_COLUMN_TEXT_RUN = 25,
     /// Dates: int32_t, days since 1970-01-01.
     LIVEBUF_COLUMN_DATE = 29,
     /// Times of day: int64_t, microseconds since midnight.
@@ -102,7 +96,7 @@ const _: () = {
     assert!(LIVEBUF_COLUMN_FIXED_LIST as u32 == ColumnType::FixedList as u32);
     assert!(LIVEBUF_COLUMN_MARKED_F64 as u32 == ColumnType::MarkedF64 as u32);
     assert!(LIVEBUF_COLUMN_DICTIONARY_U16 as u32 == ColumnType::DictionaryU16 as u32);
-    assert!(LIVEBUF_COLUMN_TEXT_FIXED as u32 == ColumnType::TextFixed as u32);
+    assert!(LIVEBUF_COLUMN_TEXT_RUN as u32 == ColumnType::TextRun as u32);
     assert!(LIVEBUF_COLUMN_DATE as u32 == ColumnType::Date as u32);
     assert!(LIVEBUF_COLUMN_TIME as u32 == ColumnType::Time as u32);
     assert!(LIVEBUF_COLUMN_DATE_TIME as u32 == ColumnType::DateTime as u32);
@@ -131,41 +125,28 @@ pub struct livebuf_column {
     pub private_words: [MaybeUninit<u64>; 9],
 }
 
-/// The texts of a column behind each other, and where each ends. The text of a row begins where
-/// that of the row before ends; it is empty where the row has no text. Where all texts are equally
-/// long there are no ends, but `text_length`; a row without a text has as many zero bytes. In a
-/// damaged document that was not validated, an end may be less than the one before, or more than
-/// `length`.
+/// The texts of a column behind each other, and where each begins. The text of a row ends where that
+/// of the next row begins; it is empty where the row has no text. In a damaged document that was not
+/// validated, an offset may be less than the one before, or more than `length`.
 #[repr(C)]
 pub struct livebuf_run {
     /// The texts, without anything between them.
     pub bytes: *const c_char,
     /// Count of bytes.
     pub length: usize,
-    /// Where the text of the first row begins. It is more than 0 where the rows are a part of a
-    /// column, as the elements of an array in an array are.
-    pub start: usize,
-    /// Where the text of each row ends, from `bytes` on: uint8_t, uint16_t or uint32_t. NULL where
-    /// all texts are equally long.
-    pub ends: *const c_void,
+    /// Where the text of each row begins, from `bytes` on, and where the last one ends: `count` + 1
+    /// numbers of uint8_t, uint16_t or uint32_t. The first is more than 0 where the rows are a part
+    /// of a column, as the elements of an array in an array are.
+    pub offsets: *const c_void,
     /// Count of rows.
     pub count: usize,
-    /// Bytes of each text, where all are equally long; else 0.
-    pub text_length: usize,
-    /// Bytes of one end: 1, 2 or 4; 0 where there are none.
+    /// Bytes of one offset: 1, 2 or 4.
     pub width: u32,
 }
 
 impl livebuf_run {
-    const NONE: livebuf_run = livebuf_run {
-        bytes: ptr::null(),
-        length: 0,
-        start: 0,
-        ends: ptr::null(),
-        count: 0,
-        text_length: 0,
-        width: 0,
-    };
+    const NONE: livebuf_run =
+        livebuf_run { bytes: ptr::null(), length: 0, offsets: ptr::null(), count: 0, width: 0 };
 }
 
 type View = Column<'static, Checked>;
@@ -469,12 +450,12 @@ pub unsafe extern "C" fn livebuf_column_texts(
     write(texts, (known.private_doc, known.private_generation), find())
 }
 
-/// Texts that lie behind each other, and where each ends: all texts of a column without a call
+/// Texts that lie behind each other, and where each begins: all texts of a column without a call
 /// for each. livebuf_column_get tells whether a row with an empty text has one.
 ///
 /// Memory: writes `*run`, which needs no clean-up; borrows the document's bytes until its next
 /// edit. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where texts are stored
-/// otherwise, or ends cannot be lent as slices can; `*run` is zeroed. Threads: a read.
+/// otherwise, or offsets cannot be lent as slices can; `*run` is zeroed. Threads: a read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_column_run(
     column: *const livebuf_column,
@@ -497,21 +478,13 @@ pub unsafe extern "C" fn livebuf_column_run(
 
 fn run_of(column: &View) -> Result<livebuf_run> {
     let run = column.run()?.ok_or_else(not_found)?;
-    let (ends, text_length, width) = match run.ends() {
-        Ends::U8(ends) => (ends.as_ptr().cast(), 0, 1),
-        Ends::U16(ends) => (ends.as_ptr().cast(), 0, 2),
-        Ends::U32(ends) => (ends.as_ptr().cast(), 0, 4),
-        Ends::Fixed(length) => (ptr::null(), length, 0),
+    let (offsets, width) = match run.offsets() {
+        Offsets::U8(offsets) => (offsets.as_ptr().cast(), 1),
+        Offsets::U16(offsets) => (offsets.as_ptr().cast(), 2),
+        Offsets::U32(offsets) => (offsets.as_ptr().cast(), 4),
     };
-    Ok(livebuf_run {
-        bytes: run.bytes().as_ptr().cast(),
-        length: run.bytes().len(),
-        start: run.start(),
-        ends,
-        count: column.len(),
-        text_length,
-        width,
-    })
+    let (bytes, length) = (run.bytes().as_ptr().cast(), run.bytes().len());
+    Ok(livebuf_run { bytes, length, offsets, count: column.len(), width })
 }
 
 /// Copies `values` of rows from `first` on, as many as there are and as `count` allows.

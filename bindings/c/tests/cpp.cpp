@@ -113,27 +113,29 @@ static void dictionaries() {
   CHECK(gaps.texts().size() == 2);
 }
 
-/// The texts and ends of runs: of an array with a null, of an array in an array, whose texts begin
-/// behind those of the one before, and of a table with ends of two bytes.
+/// The texts and offsets of runs: of an array with a null, of an array in an array, whose texts
+/// begin behind those of the one before, and of a table with offsets of two bytes.
 static void runs() {
-  auto names = livebuf::document::from_json(R"(["Ada","Bo",null,"","Cy","Dora","Eve","Fay"])");
+  auto names = livebuf::document::from_json(
+      R"(["Ada","Bo",null,"","Cy","Dora","Eve","Fay","Gus","Hal","Ian","Jo","Kim","Liz"])");
   livebuf::column column = names.root().column("");
-  CHECK(column.type() == LIVEBUF_COLUMN_TEXT_U8 && column.size() == 8);
+  CHECK(column.type() == LIVEBUF_COLUMN_TEXT_RUN && column.size() == 14);
   livebuf::run run = column.run();
-  CHECK(run && run.size() == 8 && run.start() == 0 && run.bytes() == "AdaBoCyDoraEveFay");
-  const std::uint8_t expected[] = {3, 5, 5, 5, 7, 11, 14, 17};
-  livebuf::span<std::uint8_t> ends = run.ends<std::uint8_t>();
-  CHECK(ends.size() == 8 && std::equal(ends.begin(), ends.end(), expected));
-  CHECK(run.ends<std::uint16_t>().empty() && run.ends<std::uint32_t>().empty());
+  CHECK(run && run.size() == 14 && run.bytes() == "AdaBoCyDoraEveFayGusHalIanJoKimLiz");
+  const std::uint8_t expected[] = {0, 3, 5, 5, 5, 7, 11, 14, 17, 20, 23, 26, 28, 31, 34};
+  livebuf::span<std::uint8_t> offsets = run.offsets<std::uint8_t>();
+  CHECK(offsets.size() == 15 && std::equal(offsets.begin(), offsets.end(), expected));
+  CHECK(run.offsets<std::uint16_t>().empty() && run.offsets<std::uint32_t>().empty());
   CHECK(run[0] == "Ada" && run[2].empty() && run[4] == "Cy" && run[7] == "Fay");
-  CHECK(run[8].empty() && run[static_cast<std::size_t>(-1)].empty());
+  CHECK(run[14].empty() && run[static_cast<std::size_t>(-1)].empty());
   CHECK(run.get()->width == 1 && column.slice<std::uint8_t>().empty() && !column.texts());
   CHECK(column.codes<std::uint8_t>().empty());
 
   auto lists = livebuf::document::from_json(
-      R"([["Ada","Bo","Cy"],["Dora","Eve"],["Fay","Gus","Hal"],[]])");
+      R"([["Ada","Bo","Cy"],["Dora","Eve"],)"
+      R"(["Fay","Gus","Hal","Ian","Jo","Kim","Liz","Mo","Ned"],[]])");
   livebuf::run second = lists.root()[1].column("").run();
-  CHECK(second.size() == 2 && second.start() == 7);
+  CHECK(second.size() == 2 && second.offsets<std::uint8_t>()[0] == 7);
   CHECK(second[0] == "Dora" && second[1] == "Eve" && second[2].empty());
   livebuf::run none = lists.root()[3].column("").run();
   CHECK(none && none.size() == 0 && none[0].empty());
@@ -145,18 +147,12 @@ static void runs() {
   }
   auto rows = livebuf::document::from_json(json + "]");
   livebuf::column wide = rows.root().column("/name");
-  CHECK(wide.type() == LIVEBUF_COLUMN_TEXT_U16 && wide.run().ends<std::uint16_t>().size() == 100);
+  CHECK(wide.type() == LIVEBUF_COLUMN_TEXT_RUN);
+  CHECK(wide.run().offsets<std::uint16_t>().size() == 101);
   for (std::size_t row = 0; row < wide.size(); row++) {
     CHECK(wide.run()[row] == wide[row].value_or("-"));
   }
 
-  auto codes = livebuf::document::from_json(
-      R"(["EUR","USD",null,"CHF","GBP","SEK","NOK","JPY","CZK"])");
-  livebuf::column fixed = codes.root().column("");
-  CHECK(fixed.type() == LIVEBUF_COLUMN_TEXT_FIXED && fixed.run().text_length() == 3);
-  CHECK(fixed.run().size() == 9 && fixed.run()[1] == "USD" && fixed.run()[8] == "CZK");
-  CHECK(fixed.run()[2] == std::string_view("\0\0\0", 3) && fixed.run()[9].empty());
-  CHECK(fixed.run().ends<std::uint8_t>().empty() && run.text_length() == 0);
   CHECK(!rows.root().column("/id").run() && !livebuf::column().run());
   CHECK(!livebuf::run() && livebuf::run().size() == 0 && livebuf::run()[0].empty());
 }

@@ -69,8 +69,8 @@ static void look_at_columns(livebuf_value array) {
     if (!livebuf_column_run(&column, &run)) {
       livebuf_str all = {run.bytes, (uint32_t)run.length, 0};
       use(all);
-      const uint8_t *ends = run.ends;
-      for (size_t byte = 0; byte < run.count * run.width; byte++) sink += ends[byte];
+      const uint8_t *offsets = run.offsets;
+      for (size_t byte = 0; byte < (run.count + 1) * run.width; byte++) sink += offsets[byte];
     }
     livebuf_tensor tensor;
     if (!livebuf_column_tensor(&column, &tensor)) look_at_tensor(tensor, array.doc);

@@ -520,7 +520,7 @@ impl Column {
     }
 
     /// How the values are stored: `"I8"`, `"F64"`, `"String"`, `"Cells"` (any mix) and others.
-    /// Texts that repeat are a `"DictionaryU8"`, short ones behind each other a `"TextU16"`.
+    /// Texts that repeat are a `"DictionaryU8"`, others behind each other a `"TextRun"`.
     #[getter]
     fn r#type(&self, py: Python<'_>) -> PyResult<String> {
         self.read(py, |column| Ok(format!("{:?}", column.column_type())))

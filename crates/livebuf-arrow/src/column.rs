@@ -9,7 +9,7 @@ use bytemuck::NoUninit;
 use half::f16;
 use livebuf::raw::require_memory;
 use livebuf::{
-    Codes, Column, ColumnType, Decimal, Element, Ends, Key, Kind, Run, Table, Valid, Value,
+    Codes, Column, ColumnType, Decimal, Element, Key, Kind, Offsets, Table, Valid, Value,
 };
 use livebuf_json::{NonFinite, PrintOptions};
 
@@ -623,39 +623,43 @@ impl Source {
         }
     }
 
-    /// Texts that lie behind each other: where each ends, in Arrow's width, and their bytes as they
-    /// are. `None` for other columns, and for views.
+    /// Texts that lie behind each other, and where each begins: as they are, or offsets in Arrow's
+    /// width. `None` for other columns, and for views.
     fn run(&self, layout: Layout, column: Column<'static, Valid>) -> Result<Option<ArrowArray>> {
-        fn ends<T: Offset>(run: &Run<'_>, rows: usize) -> Vec<T> {
-            let at = |end: usize| T::cut(end.wrapping_sub(run.start()));
-            let first = std::iter::once(T::default());
-            match run.ends() {
-                Ends::U8(ends) => first.chain(ends.iter().map(|&end| at(end.into()))).collect(),
-                Ends::U16(ends) => first.chain(ends.iter().map(|&end| at(end.into()))).collect(),
-                Ends::U32(ends) => first.chain(ends.iter().map(|&end| at(end as usize))).collect(),
-                Ends::Fixed(length) => (0..=rows).map(|row| T::cut(row * length)).collect(),
+        fn from_start<T: Offset>(offsets: Offsets<'_>, start: usize) -> Vec<T> {
+            let from_start = |offset: usize| T::cut(offset.wrapping_sub(start));
+            match offsets {
+                Offsets::U8(offsets) => offsets.iter().map(|&at| from_start(at.into())).collect(),
+                Offsets::U16(offsets) => offsets.iter().map(|&at| from_start(at.into())).collect(),
+                Offsets::U32(offsets) => {
+                    offsets.iter().map(|&at| from_start(at as usize)).collect()
+                }
             }
         }
+        fn ends<T: Copy + Into<u64>>(offsets: &[T]) -> Option<(usize, usize)> {
+            let (first, last) = (offsets.first()?, offsets.last()?);
+            Some(((*first).into() as usize, (*last).into() as usize))
+        }
         let Some(run) = column.run().filter(|_| layout != Layout::View) else { return Ok(None) };
-        let last = match run.ends() {
-            Ends::U8(ends) => ends.last().map(|&end| end.into()),
-            Ends::U16(ends) => ends.last().map(|&end| end.into()),
-            Ends::U32(ends) => ends.last().map(|&end| end as usize),
-            Ends::Fixed(length) => Some(run.start() + column.len() * length),
+        let ends = match run.offsets() {
+            Offsets::U8(offsets) => ends(offsets),
+            Offsets::U16(offsets) => ends(offsets),
+            Offsets::U32(offsets) => ends(offsets),
         };
-        let bytes = run.bytes().get(run.start()..last.unwrap_or(run.start()));
-        let bytes = bytes.ok_or_else(|| changed(livebuf::ErrorKind::BadIndex))?;
+        let bytes = ends.and_then(|(start, end)| Some((start, run.bytes().get(start..end)?)));
+        let (start, bytes) = bytes.ok_or_else(|| changed(livebuf::ErrorKind::BadIndex))?;
         let copy = self.is_shared().then(|| bytes.to_vec());
         let texts = copy.as_deref().unwrap_or(bytes);
-        let offsets = match layout {
-            Layout::Large => {
-                let offsets = ends::<i64>(&run, column.len());
+        let offsets = match (layout, run.offsets()) {
+            (Layout::Large, offsets) => {
+                let offsets = from_start::<i64>(offsets, start);
                 self.check_texts(&offsets, texts)?;
                 self.offsets(offsets, bytes.len())?
             }
             _ if i32::try_from(bytes.len()).is_err() => return Err(too_much("bytes of text")),
-            _ => {
-                let offsets = ends::<i32>(&run, column.len());
+            (_, Offsets::U32(offsets)) if start == 0 && !self.is_shared() => self.buffer(offsets),
+            (_, offsets) => {
+                let offsets = from_start::<i32>(offsets, start);
                 self.check_texts(&offsets, texts)?;
                 self.offsets(offsets, bytes.len())?
             }

@@ -308,11 +308,7 @@ impl<'a> Seen<'a> {
                 self.kinds |= FLOAT;
                 self.double = true;
             }
-            ColumnType::String
-            | ColumnType::TextU8
-            | ColumnType::TextU16
-            | ColumnType::TextU32
-            | ColumnType::TextFixed => self.text(Texts::Any),
+            ColumnType::String | ColumnType::TextRun => self.text(Texts::Any),
             ColumnType::DictionaryU8 => self.text(Texts::Codes(Number::U8)),
             ColumnType::DictionaryU16 => self.text(Texts::Codes(Number::U16)),
             ColumnType::Date => self.kinds |= DATE,

@@ -71,7 +71,7 @@ fn text_bytes(column: Column<'_, Checked>) -> u64 {
             Ok(Some(dictionary)) => dictionary.texts(),
             _ => return 0,
         },
-        ColumnType::TextU8 | ColumnType::TextU16 | ColumnType::TextU32 | ColumnType::TextFixed => {
+        ColumnType::TextRun => {
             return match column.run() {
                 Ok(Some(run)) => run.bytes().len() as u64,
                 _ => column.strs().flatten().map(|text| text.len() as u64).sum(),

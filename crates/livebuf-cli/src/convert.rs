@@ -400,8 +400,7 @@ pub(crate) fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result
             use ColumnType::*;
             let kind = array.column_type();
             if matches!(kind, Bool | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | Null)
-                || matches!(kind, String | DictionaryU8 | DictionaryU16)
-                || matches!(kind, TextU8 | TextU16 | TextU32 | TextFixed)
+                || matches!(kind, String | DictionaryU8 | DictionaryU16 | TextRun)
                 || matches!(kind, Date | Time | DateTime | Timestamp | Decimal | Uuid)
             {
                 return Ok(true);

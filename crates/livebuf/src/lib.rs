@@ -157,7 +157,7 @@ pub use store::storage::{Exclusive, Storage, Undoable};
 pub use view::validate::{Region, RegionKind, Stats};
 pub use view::{
     Array, ArrayIter, AsValue, Bound, Checked, Codes, Column, ColumnPath, Dictionary, Doc, Element,
-    Ends, Fields, Key, Keys, Kind, Lookup, Mode, Number, Object, Ordered, Pointer, Run, Scalar,
+    Fields, Key, Keys, Kind, Lookup, Mode, Number, Object, Offsets, Ordered, Pointer, Run, Scalar,
     Searched, Table, Tensor, TensorRef, Valid, Value, Values, View,
 };
 #[cfg(feature = "partial")]

@@ -31,6 +31,8 @@ pub(super) struct Fields<'a> {
     columns: HashMap<u64, Column>,
     /// How many bytes of text a run has, by the offset of the first.
     runs: HashMap<u64, u64>,
+    /// That first byte, by the offset of where its texts begin.
+    run_offsets: HashMap<u64, u64>,
     /// What a map's header says, by its entries' offset.
     entries: HashMap<u64, Entries>,
 }
@@ -127,10 +129,10 @@ pub(crate) fn column_name(code: u8) -> &'static str {
         "marked f64",
         "dictionary u8",
         "dictionary u16",
-        "text u8",
-        "text u16",
-        "text u32",
-        "text of one length",
+        "text run",
+        "reserved",
+        "reserved",
+        "reserved",
         "date",
         "time",
         "date and time",
@@ -146,11 +148,11 @@ pub(crate) fn column_name(code: u8) -> &'static str {
 /// Bytes of a slot of a column of whole bytes, by its code.
 fn slot_width(code: u8) -> Option<u64> {
     Some(match code {
-        2 | 6 | 23 | 25 | 36 => 1,
-        3 | 7 | 24 | 26 | 35 => 2,
-        4 | 8 | 10 | 13 | 14 | 19 | 21 | 27 | 29 => 4,
+        2 | 6 | 23 | 36 => 1,
+        3 | 7 | 24 | 35 => 2,
+        4 | 8 | 10 | 13 | 14 | 19 | 21 | 29 => 4,
         34 => UUID_SIZE as u64,
-        0 | 1 | 15..=18 | 28 => return None,
+        0 | 1 | 15..=18 | 25..=28 => return None,
         _ => 8,
     })
 }
@@ -190,7 +192,8 @@ fn tag_name(tag: u8) -> &'static str {
 
 impl<'a> Fields<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Fields { bytes, columns: HashMap::new(), runs: HashMap::new(), entries: HashMap::new() }
+        let (columns, runs, run_offsets) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Fields { bytes, columns, runs, run_offsets, entries: HashMap::new() }
     }
 
     fn slice(&self, offset: u64, length: u64) -> &'a [u8] {
@@ -249,20 +252,23 @@ impl<'a> Fields<'a> {
         // Only one header lies behind slots. In a damaged document it may seem to lead to others,
         // and back to itself.
         if let Some(behind) = self.behind(header) {
-            let (data, entries) = (self.data_of(behind), self.column(behind));
-            match column.code {
-                23 | 24 => self.columns.insert(data, entries).is_some(),
-                _ => self.runs.insert(data, entries.count).is_some(),
-            };
+            self.columns.insert(self.data_of(behind), self.column(behind));
+        }
+        if column.code == 25 {
+            let list = self.data_of(header);
+            let (bytes, offsets) = (list + u64::from(LIST_CHILD), list + u64::from(LIST_OFFSETS));
+            let texts = self.data_of(bytes);
+            self.runs.insert(texts, self.column(bytes).count);
+            self.run_offsets.insert(self.data_of(offsets), texts);
         }
     }
 
-    /// The header behind the slots of a dictionary or a run, by the header of the column.
+    /// The header behind the slots of a dictionary, by the header of the column.
     fn behind(&self, header: u64) -> Option<u64> {
         let Column { code, gaps, capacity, .. } = self.column(header);
         let slots = (capacity * slot_width(code).unwrap_or(0)).next_multiple_of(8);
         let data = self.data_of(header);
-        matches!(code, 23..=28).then_some(data + gaps_size(gaps, capacity) + slots)
+        matches!(code, 23 | 24).then_some(data + gaps_size(gaps, capacity) + slots)
     }
 
     /// The data that a header leads to.
@@ -643,7 +649,9 @@ impl<'a> Fields<'a> {
             0 => "of any length".to_owned(),
             length => format!("of {length} each"),
         };
-        row.add(8, format!("list of arrays {length}"));
+        let bytes = self.data_of(region.offset + u64::from(LIST_CHILD));
+        let what = if self.runs.contains_key(&bytes) { "texts" } else { "arrays" };
+        row.add(8, format!("list of {what} {length}"));
         row.add(8, format!("bitmaps {}; {}", at(word(NESTED_BITS)), self.owner(region.offset)));
         self.column_header(row, "elements: ");
         if region.length == u64::from(LIST_SIZE) {
@@ -667,20 +675,27 @@ impl<'a> Fields<'a> {
                 }
                 return;
             }
-            28 => 0,
             _ => match slot_width(column) {
                 Some(width) => width,
                 None => return,
             },
         };
         let behind = region.offset + region.length - u64::from(ARRAY_SIZE);
-        let mut start = 0;
-        // Texts of one length have no slots.
-        for number in 0..if width == 0 { 0 } else { count } {
+        let texts = self.run_offsets.get(&region.offset);
+        for number in 0..count {
             let place = row.at;
             let bits = self.number(place, width.min(8));
             let shift = 64 - 8 * width.min(8);
             let value = match column {
+                6..=8 if let Some(texts) = texts => {
+                    if number + 1 == count {
+                        row.add(width, format!("texts end at {bits}"));
+                        continue;
+                    }
+                    let end = self.number(place + width, width);
+                    let text = self.slice(texts + bits, end.saturating_sub(bits));
+                    format!("text {}, from {bits}", quoted(text))
+                }
                 2..=5 => ((bits << shift) as i64 >> shift).to_string(),
                 6..=9 => bits.to_string(),
                 10 => format!("{:?}", f32::from_bits(bits as u32)),
@@ -689,12 +704,6 @@ impl<'a> Fields<'a> {
                 20 | 22 => numeral(ColumnType::NumbersF64, f64::from_bits(bits)),
                 12 => self.value(TAG_STRING, place),
                 23 | 24 => format!("text {bits}"),
-                25..=27 => {
-                    let text = self.data_of(behind) + start;
-                    let length = bits.saturating_sub(start);
-                    start = bits;
-                    format!("text {}, ends at {bits}", quoted(self.slice(text, length)))
-                }
                 13 => format!("object at {bits}"),
                 29 => shown(TAG_DATE, immediate(TAG_DATE, bits as i32 as u64)),
                 30 => shown(TAG_TIME, immediate(TAG_TIME, bits)),
@@ -706,9 +715,9 @@ impl<'a> Fields<'a> {
             };
             row.member(width, format!("[{number}]: {value}"), Some(Member::Index(number)));
         }
-        if let 23..=28 = column {
+        if let 23 | 24 = column {
             row.unused_until(behind);
-            self.column_header(row, if column < 25 { "texts: " } else { "bytes: " });
+            self.column_header(row, "texts: ");
         }
         if let 21 | 22 = column {
             let marks = region.offset + region.length - bitmap_size(capacity);

@@ -130,7 +130,7 @@ pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Res
             let size = form.size();
             &mut move |slot| is_zero(bytes, numbers + u64::from(slot).saturating_mul(size), size)
         }
-        Slot::Nested => &mut |slot| {
+        Slot::Nested | Slot::Run => &mut |slot| {
             let list = List::load(bytes, column.data)?;
             match list.bounds(bytes, slot)? {
                 (_, 0) => Ok(()),
@@ -146,14 +146,6 @@ pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Res
             let width = column.column.width();
             is_zero(bytes, values + slot as u64 * width, width)?;
             bit_is_zero(bytes, column.marks_at(), slot)
-        },
-        Slot::End if column.is_fixed() => &mut |slot| {
-            let (start, end) = column.bounds(bytes, slot)?;
-            is_zero(bytes, column.run_at(bytes, start)?, (end - start) as u64)
-        },
-        Slot::End => &mut |slot| match column.bounds(bytes, slot)? {
-            (start, end) if start == end => Ok(()),
-            _ => Err(Error::new(ErrorKind::BadCount, column.entries_at())),
         },
         Slot::Integer
         | Slot::Float

@@ -6,6 +6,7 @@
 //! ```
 
 use crate::block::column_type::{ColumnType, Slot, WHOLE_F64, is_whole};
+use crate::block::offsets::lent;
 use crate::block::record::{Block, LENT, Raw, put_tagged, tagged};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up, slice};
@@ -68,9 +69,7 @@ impl Elements {
     pub(crate) fn load_inlined(bytes: &[u8], block: Block) -> Result<Elements> {
         let elements = Elements::header(bytes, block)?;
         check(bytes, elements.values_at(), elements.column.data_size(elements.count))?;
-        let code = elements.column as u8;
-        let bounded = (ColumnType::Null as u8..=ColumnType::FixedList as u8).contains(&code)
-            || elements.column == ColumnType::TextFixed;
+        let bounded = elements.column == ColumnType::Null || elements.column.is_nested();
         if elements.gaps != GAPS_NONE || bounded {
             elements.check_slots(bytes)?;
         }
@@ -111,8 +110,8 @@ impl Elements {
         column.element_inlined(bytes, row)
     }
 
-    /// Bounds the count of a column whose data does not: of nulls, of rows, of arrays, and of texts
-    /// of one length. Refuses more than eight slots for each byte of the document.
+    /// Bounds the count of a column whose data does not: of nulls, of rows, of arrays, and of a run's
+    /// texts. Refuses more than eight slots for each byte of the document.
     fn check_slots(&self, bytes: &[u8]) -> Result<()> {
         let free = self.column == ColumnType::Null && self.gaps == GAPS_NONE;
         let beyond = self.count as u64 > 8 * bytes.len() as u64;
@@ -147,7 +146,7 @@ impl Elements {
         self.values_at() + round_up(self.capacity as u64 * self.column.width())
     }
 
-    /// Where the header of a dictionary's texts, or of a run's bytes, lies: behind the slots.
+    /// Where the header of a dictionary's texts lies: behind the slots.
     pub(crate) fn entries_at(&self) -> u64 {
         self.marks_at()
     }
@@ -171,7 +170,7 @@ impl Elements {
 
     /// Whether slots take bytes in the column itself, so that it can have spare room.
     pub(crate) fn has_slots(&self) -> bool {
-        !self.column.is_nested() && !self.is_fixed() || self.gaps != GAPS_NONE
+        !self.column.is_nested() || self.gaps != GAPS_NONE
     }
 
     /// The array, its whole capacity checked to lie in the document: for edits.
@@ -271,10 +270,7 @@ impl Elements {
             | ColumnType::MarkedF64
             | ColumnType::DictionaryU8
             | ColumnType::DictionaryU16 => return self.number_or_text(bytes, slot),
-            ColumnType::TextFixed => return lent_fixed(bytes, data, self.offset, slot),
-            ColumnType::TextU8 | ColumnType::TextU16 | ColumnType::TextU32 => {
-                return lent(bytes, data, self.column, self.capacity, slot);
-            }
+            ColumnType::TextRun => return lent(bytes, self.data, slot),
             ColumnType::Date
             | ColumnType::Time
             | ColumnType::DateTime
@@ -333,20 +329,16 @@ impl Elements {
         }
     }
 
-    /// The dictionary's texts, a column of text; or the bytes of a run, a column of `U8`. `None`
-    /// for other columns, and where there is no room for a slot.
+    /// The dictionary's texts, a column of text. `None` for other columns, and where there is no room
+    /// for a slot.
     pub(crate) fn entries(&self, bytes: &[u8]) -> Result<Option<Elements>> {
-        if !self.column.has_entries() || self.capacity == 0 {
+        if !self.column.is_dictionary() || self.capacity == 0 {
             return Ok(None);
         }
         let at = self.entries_at();
         check(bytes, at, ARRAY_SIZE as u64)?;
         let entries = Elements::at(bytes, at as u32)?;
-        let known = match self.column.is_dictionary() {
-            true => ColumnType::String,
-            false => ColumnType::U8,
-        };
-        match entries.column == known && entries.gaps == GAPS_NONE {
+        match entries.column == ColumnType::String && entries.gaps == GAPS_NONE {
             true => Ok(Some(entries)),
             false => Err(Error::new(ErrorKind::BadCode, at)),
         }
@@ -374,44 +366,6 @@ impl Elements {
     }
 }
 
-/// Runs.
-impl Elements {
-    /// The length of all texts, where it is one: the bytes of the run for each slot of the column,
-    /// of which this may be a part. 0 where there is no slot.
-    pub(crate) fn text_length(&self, bytes: &[u8]) -> Result<u32> {
-        let slots = load_u32(bytes, (self.offset + ARRAY_COUNT) as u64)?;
-        let run = load_u32(bytes, self.entries_at() + ARRAY_COUNT as u64)?;
-        Ok(run.checked_div(slots).unwrap_or(0))
-    }
-
-    pub(crate) fn is_fixed(&self) -> bool {
-        self.column == ColumnType::TextFixed
-    }
-
-    /// Where the text of a slot begins and ends in the run.
-    #[inline]
-    pub(crate) fn bounds(&self, bytes: &[u8], slot: u32) -> Result<(u32, u32)> {
-        let start = if slot == 0 { 0 } else { self.end(bytes, slot - 1)? };
-        Ok((start, self.end(bytes, slot)?))
-    }
-
-    /// Where the text of a slot ends in the run.
-    #[inline]
-    pub(crate) fn end(&self, bytes: &[u8], slot: u32) -> Result<u32> {
-        let width = self.column.width();
-        let at = self.values_at() + slot as u64 * width;
-        Ok(match width {
-            1 => load_u8(bytes, at)?.into(),
-            2 => load_u16(bytes, at)?.into(),
-            4 => load_u32(bytes, at)?,
-            _ => {
-                let end = self.text_length(bytes)? as u64 * (slot as u64 + 1);
-                u32::try_from(end).map_err(|_| Error::new(ErrorKind::BadIndex, at))?
-            }
-        })
-    }
-}
-
 /// The value of a slot in a column of values that JSON lacks, or of a type that only tensors have.
 /// The slots begin at `values`.
 #[inline(never)]
@@ -432,70 +386,6 @@ fn extended(bytes: &[u8], values: u64, column: ColumnType, slot: u32) -> Result<
             Raw { tag: TAG_UUID, cell, position: LENT }
         }
     })
-}
-
-/// The text of a slot of a run whose slots begin at `values`. Its bytes stay in the run.
-// Without the column as a whole, which a loop over rows would have to write to memory first.
-#[inline(never)]
-fn lent(bytes: &[u8], values: u64, column: ColumnType, capacity: u32, slot: u32) -> Result<Raw> {
-    // Each arm has a constant width, and loads both ends at once.
-    let (width, (start, end)) = match column {
-        ColumnType::TextU8 => (
-            1,
-            match slot {
-                0 => (0, load_u8(bytes, values)?.into()),
-                _ => {
-                    let pair = load_u16(bytes, values + slot as u64 - 1)? as u32;
-                    (pair & 0xFF, pair >> 8)
-                }
-            },
-        ),
-        ColumnType::TextU16 => (
-            2,
-            match slot {
-                0 => (0, load_u16(bytes, values)?.into()),
-                _ => {
-                    let pair = load_u32(bytes, values + 2 * slot as u64 - 2)?;
-                    (pair & 0xFFFF, pair >> 16)
-                }
-            },
-        ),
-        _ => (
-            4,
-            match slot {
-                0 => (0, load_u32(bytes, values)?),
-                _ => {
-                    let pair = load_u64(bytes, values + 4 * slot as u64 - 4)?;
-                    (pair as u32, (pair >> 32) as u32)
-                }
-            },
-        ),
-    };
-    let header = values + round_up(capacity as u64 * width);
-    let data = load_u32(bytes, header + ARRAY_DATA as u64)?;
-    text_at(data, (start, end)).ok_or(Error::new(ErrorKind::BadIndex, header))
-}
-
-/// The text of a slot of a run without ends, whose column has its header at `column`, and that of
-/// the run at `header`.
-#[inline(never)]
-fn lent_fixed(bytes: &[u8], header: u64, column: u32, slot: u32) -> Result<Raw> {
-    let slots = load_u32(bytes, (column + ARRAY_COUNT) as u64)?;
-    let run = load_u32(bytes, header + ARRAY_COUNT as u64)?;
-    let data = load_u32(bytes, header + ARRAY_DATA as u64)?;
-    let length = run.checked_div(slots).unwrap_or(0);
-    let bounds =
-        slot.checked_mul(length).and_then(|start| Some((start, start.checked_add(length)?)));
-    let text = bounds.and_then(|bounds| text_at(data, bounds));
-    text.ok_or(Error::new(ErrorKind::BadIndex, header))
-}
-
-/// The text between two bytes of a run.
-#[inline]
-fn text_at(data: u32, (start, end): (u32, u32)) -> Option<Raw> {
-    let (offset, length) = (data.checked_add(start)?, end.checked_sub(start)?);
-    let cell = span_at(offset, length, false);
-    (length <= MAX_SPAN).then_some(Raw { tag: TAG_STRING, cell, position: LENT })
 }
 
 /// Writing. The plan of the edit has made sure that all of it fits, so nothing here can fail.
@@ -564,7 +454,6 @@ impl Elements {
             Slot::Tagged => put_tagged(space, values, slot, tag, cell),
             Slot::Bit => set_bit(space, values, slot, tag == TAG_TRUE),
             // Its value is stored in its place already.
-            Slot::End => {}
             Slot::Bytes if tag == TAG_UUID => {}
             Slot::Bytes => self.clear(space, slot..slot + 1),
             _ => {

@@ -61,14 +61,8 @@ pub enum ColumnType {
     DictionaryU8 = 23,
     /// Text: codes of two bytes, and the different texts behind them.
     DictionaryU16 = 24,
-    /// Text: where each ends, in one byte, and all texts behind each other.
-    TextU8 = 25,
-    /// Text: where each ends, in two bytes, and all texts behind each other.
-    TextU16 = 26,
-    /// Text: where each ends, in four bytes, and all texts behind each other.
-    TextU32 = 27,
-    /// Text, all equally long: no ends, and all texts behind each other.
-    TextFixed = 28,
+    /// Text: all texts behind each other, and where each begins.
+    TextRun = 25,
     /// Dates: days in four bytes.
     Date = 29,
     /// Times of day: microseconds.
@@ -111,6 +105,8 @@ pub(crate) enum Slot {
     Nothing,
     /// Nothing here: the elements lie in a table or list that the header's data leads to.
     Nested,
+    /// Nothing here: the texts are a list's bytes.
+    Run,
     /// An integer.
     Integer,
     /// A float.
@@ -125,8 +121,6 @@ pub(crate) enum Slot {
     Home,
     /// The code of a text, which lies behind the slots.
     Code,
-    /// Where a text ends in the run behind the slots. Of width 0 where all are equally long.
-    End,
     /// The cell of a date, time or decimal.
     Extended,
     /// The bytes of a UUID.
@@ -172,10 +166,11 @@ const TYPES: &[Type; 37] = &{
         row(MarkedF64, Slot::Marked, 8, TAG_HOLE),
         row(DictionaryU8, Slot::Code, 1, TAG_STRING),
         row(DictionaryU16, Slot::Code, 2, TAG_STRING),
-        row(TextU8, Slot::End, 1, TAG_STRING),
-        row(TextU16, Slot::End, 2, TAG_STRING),
-        row(TextU32, Slot::End, 4, TAG_STRING),
-        row(TextFixed, Slot::End, 0, TAG_STRING),
+        row(TextRun, Slot::Run, 0, TAG_STRING),
+        // Codes 26 to 28 are undefined.
+        row(Cells, Slot::Tagged, 0, TAG_HOLE),
+        row(Cells, Slot::Tagged, 0, TAG_HOLE),
+        row(Cells, Slot::Tagged, 0, TAG_HOLE),
         row(Date, Slot::Extended, 4, TAG_DATE),
         row(Time, Slot::Extended, 8, TAG_TIME),
         row(DateTime, Slot::Extended, 8, TAG_DATE_TIME),
@@ -201,21 +196,28 @@ impl Type {
     }
 }
 
-// A row stands where its code says.
-const _: () = {
-    let mut code = 0;
+/// The type of each code; none of a code that is undefined.
+const CODES: &[Option<ColumnType>; TYPES.len()] = &{
+    let mut codes = [None; TYPES.len()];
+    let (mut code, mut known) = (0, 0);
     while code < TYPES.len() {
-        assert!(TYPES[code].column as usize == code);
+        // A row stands where its code says.
+        if TYPES[code].column as usize == code {
+            codes[code] = Some(TYPES[code].column);
+            known += 1;
+        }
         code += 1;
     }
+    assert!(known == 34);
+    codes
 };
 
 impl ColumnType {
     #[inline]
     pub(crate) fn from_code(code: u8, offset: u64) -> Result<ColumnType> {
-        match TYPES.get(code as usize) {
-            Some(row) => Ok(row.column),
-            None => Err(Error::new(ErrorKind::BadCode, offset)),
+        match CODES.get(code as usize) {
+            Some(&Some(column)) => Ok(column),
+            _ => Err(Error::new(ErrorKind::BadCode, offset)),
         }
     }
 
@@ -240,7 +242,19 @@ impl ColumnType {
     /// Whether its values lie in a table or list that the header's data leads to.
     #[inline]
     pub(crate) const fn is_nested(self) -> bool {
-        matches!(self.slot(), Slot::Nested)
+        matches!(self.slot(), Slot::Nested | Slot::Run)
+    }
+
+    /// Whether its values lie in a list that the header's data leads to.
+    #[inline]
+    pub(crate) const fn is_list(self) -> bool {
+        self.is_nested() && !matches!(self, ColumnType::Struct)
+    }
+
+    /// Whether its values lie in a list, each with a length of its own.
+    #[inline]
+    pub(crate) const fn has_offsets(self) -> bool {
+        matches!(self, ColumnType::List | ColumnType::TextRun)
     }
 
     /// Whether its slots lead to texts, or to objects and arrays of their own or in a table or
@@ -286,17 +300,17 @@ impl ColumnType {
         matches!(self.slot(), Slot::Code)
     }
 
-    /// Whether its texts are a run of bytes. Its slots say where each ends, or all are equally long.
+    /// Whether its texts lie behind each other, as a list's bytes.
     #[inline]
     pub(crate) const fn is_run(self) -> bool {
-        matches!(self.slot(), Slot::End)
+        matches!(self.slot(), Slot::Run)
     }
 
     /// Whether the bytes of its values are a part of the column: a value that leaves the column is
     /// copied, and one that comes to it is.
     #[inline]
     pub(crate) const fn lends(self) -> bool {
-        matches!(self.slot(), Slot::End | Slot::Bytes)
+        matches!(self.slot(), Slot::Run | Slot::Bytes)
     }
 
     /// The tag of its values, where these are dates, times or decimals; `None` for other columns.
@@ -305,13 +319,6 @@ impl ColumnType {
             Slot::Extended => Some(self.row().tag),
             _ => None,
         }
-    }
-
-    /// Whether the header of another column lies behind its slots: a dictionary's texts, or the
-    /// bytes of a run.
-    #[inline]
-    pub(crate) const fn has_entries(self) -> bool {
-        matches!(self.slot(), Slot::Code | Slot::End)
     }
 
     /// Whether all values are integers or floats. Columns of tensors only are left out.
@@ -373,12 +380,13 @@ impl ColumnType {
         match self.slot() {
             Slot::Tagged => tagged_size(count),
             Slot::Bit => bitmap_size(count),
+            Slot::Run => LIST_SIZE as u64,
             Slot::Nested => match self {
                 ColumnType::Struct => TABLE_HEADERS as u64,
                 _ => FIXED_LIST_SIZE as u64,
             },
             Slot::Marked => slots + bitmap_size(count),
-            Slot::Code | Slot::End if count > 0 => slots + ARRAY_SIZE as u64,
+            Slot::Code if count > 0 => slots + ARRAY_SIZE as u64,
             _ => slots,
         }
     }
@@ -395,7 +403,7 @@ impl ColumnType {
         match self.slot() {
             Slot::Nested if self == ColumnType::Struct => ColumnType::Objects,
             Slot::Nested => ColumnType::Arrays,
-            Slot::Code | Slot::End => ColumnType::String,
+            Slot::Code | Slot::Run => ColumnType::String,
             _ => self,
         }
     }
@@ -433,7 +441,7 @@ impl ColumnType {
                 let (low, high) = row.range;
                 (low as i128 <= value && value <= high as i128).then_some(cell)
             }
-            Slot::Span | Slot::Home | Slot::Code | Slot::End | Slot::Extended | Slot::Bytes => {
+            Slot::Span | Slot::Home | Slot::Code | Slot::Run | Slot::Extended | Slot::Bytes => {
                 (tag == row.tag).then_some(cell)
             }
             Slot::Float | Slot::Nothing | Slot::Nested => None,

@@ -1,4 +1,5 @@
-//! Lists: the arrays of a list column, behind each other in one column (FORMAT 6.4).
+//! Lists: the arrays of a list column, behind each other in one column (FORMAT 6.4). A run of texts
+//! is a list, too: of their bytes.
 //!
 //! ```text
 //! byte 0     1     2..4   4..8    8..12  12..16  16..      32..
@@ -9,12 +10,19 @@
 
 use crate::block::column::{Elements, row_of};
 use crate::block::column_type::ColumnType;
+use crate::block::offsets::two_offsets;
 use crate::block::owner::Owner;
 use crate::block::record::Block;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u8, load_u16, load_u32, load_u64};
+use crate::format::bytes::{load_u64, slice};
 use crate::format::layout::*;
+use crate::store::space::{Observer, Space};
+use crate::store::storage::Storage;
 use crate::store::target::Target;
+use core::ops::Range;
+
+/// Bytes of offsets that are changed at once.
+const PIECE: usize = 512;
 
 /// A list: one column with the elements of all arrays of a list column.
 #[derive(Clone, Copy, Debug)]
@@ -56,16 +64,35 @@ impl List {
 
     /// The offsets, one more than there are arrays.
     pub(crate) fn offsets(&self, bytes: &[u8]) -> Result<Elements> {
-        List::known_offsets(Elements::at(bytes, self.offset.wrapping_add(LIST_OFFSETS))?)
-    }
-
-    #[inline]
-    fn known_offsets(offsets: Elements) -> Result<Elements> {
+        let offsets = Elements::at(bytes, self.offset.wrapping_add(LIST_OFFSETS))?;
         let known = matches!(offsets.column, ColumnType::U8 | ColumnType::U16 | ColumnType::U32);
         if !known || offsets.gaps != GAPS_NONE {
             return Err(Error::new(ErrorKind::WrongBlock, offsets.offset as u64));
         }
         Ok(offsets)
+    }
+
+    /// Checks the offsets for so many arrays: the first is 0, and none falls. Returns the last.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadCount`], [`ErrorKind::BadIndex`].
+    pub(crate) fn check_offsets(&self, bytes: &[u8], arrays: u32) -> Result<u32> {
+        let offsets = self.offsets(bytes)?;
+        if offsets.count as u64 != arrays as u64 + 1 {
+            return Err(Error::new(ErrorKind::BadCount, offsets.offset as u64));
+        }
+        // Before the first one only 0 does not fall.
+        let (mut first, mut last, mut rises) = (u32::MAX, 0, true);
+        offsets.each_offset(bytes, 0..offsets.count, |offset| {
+            first = first.min(offset);
+            rises &= last <= offset;
+            last = offset;
+            true
+        })?;
+        match rises && first == 0 {
+            true => Ok(last),
+            false => Err(Error::new(ErrorKind::BadIndex, offsets.offset as u64)),
+        }
     }
 
     /// Index of the first element of array `row`, and how many elements it has.
@@ -74,18 +101,7 @@ impl List {
         if let Some(length) = self.length {
             return Ok((row as u64 * length as u64, length as u64));
         }
-        let header = Elements::header_at(bytes, self.offset.wrapping_add(LIST_OFFSETS))?;
-        let offsets = List::known_offsets(header)?;
-        if row as u64 + 1 >= offsets.count as u64 {
-            return Err(Error::new(ErrorKind::BadCount, offsets.offset as u64));
-        }
-        let width = offsets.column.width();
-        let at = offsets.data as u64 + row as u64 * width;
-        let (start, end) = match width {
-            1 => (load_u8(bytes, at)?.into(), load_u8(bytes, at + 1)?.into()),
-            2 => (load_u16(bytes, at)?.into(), load_u16(bytes, at + 2)?.into()),
-            _ => (load_u32(bytes, at)?, load_u32(bytes, at + 4)?),
-        };
+        let (start, end) = two_offsets(bytes, self.offset.wrapping_add(LIST_OFFSETS), row)?;
         Ok((start as u64, end.saturating_sub(start) as u64))
     }
 
@@ -97,6 +113,59 @@ impl List {
             return Err(Error::new(ErrorKind::BadCount, child.offset as u64));
         }
         Ok(Elements { first: start as u32, count: count as u32, ..child })
+    }
+}
+
+/// Offsets: columns of `U8`, `U16` or `U32` without gaps.
+impl Elements {
+    /// Calls `with` on each of these offsets while it answers true.
+    #[inline]
+    pub(crate) fn each_offset(
+        &self,
+        bytes: &[u8],
+        slots: Range<u32>,
+        mut with: impl FnMut(u32) -> bool,
+    ) -> Result<()> {
+        let width = self.column.width();
+        let length = slots.end.saturating_sub(slots.start) as u64 * width;
+        let offsets = slice(bytes, self.data as u64 + slots.start as u64 * width, length)?;
+        // A loop for each width, which the compiler makes of many offsets at once.
+        match width {
+            1 => offsets.iter().all(|&offset| with(offset.into())),
+            2 => offsets.as_chunks().0.iter().all(|&at| with(u16::from_le_bytes(at).into())),
+            _ => offsets.as_chunks().0.iter().all(|&at| with(u32::from_le_bytes(at))),
+        };
+        Ok(())
+    }
+
+    /// Moves where elements begin: adds to these offsets.
+    pub(crate) fn add_to_offsets<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        slots: Range<u32>,
+        by: u32,
+    ) -> Result<()> {
+        let width = self.column.width() as usize;
+        let mut piece = [0; PIECE];
+        let mut first = slots.start;
+        while first < slots.end && by != 0 {
+            let count = (slots.end - first).min((PIECE / width) as u32);
+            let at = self.data as u64 + first as u64 * width as u64;
+            let piece = &mut piece[..count as usize * width];
+            piece.copy_from_slice(slice(space.bytes(), at, piece.len() as u64)?);
+            match width {
+                1 => piece.iter_mut().for_each(|at| *at = at.wrapping_add(by as u8)),
+                2 => piece.as_chunks_mut().0.iter_mut().for_each(|at| {
+                    *at = u16::from_le_bytes(*at).wrapping_add(by as u16).to_le_bytes();
+                }),
+                _ => piece.as_chunks_mut().0.iter_mut().for_each(|at| {
+                    *at = u32::from_le_bytes(*at).wrapping_add(by).to_le_bytes();
+                }),
+            }
+            space.write(at, piece);
+            first += count;
+        }
+        Ok(())
     }
 }
 

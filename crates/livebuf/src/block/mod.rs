@@ -7,6 +7,7 @@ pub(crate) mod dictionary;
 pub(crate) mod list;
 pub(crate) mod map;
 pub(crate) mod nested;
+pub(crate) mod offsets;
 pub(crate) mod owner;
 pub(crate) mod record;
 pub(crate) mod run;

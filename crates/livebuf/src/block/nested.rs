@@ -90,7 +90,8 @@ impl Columns {
                 self.block + LIST_CHILD
             };
             let column = Elements::at(bytes, header)?;
-            if column.column.is_nested() {
+            // A run has bytes only.
+            if column.column.slot() == Slot::Nested {
                 self.block = column.data;
                 (self.column, self.slot) = (0, 0);
                 self.above = self.above.saturating_add(1);

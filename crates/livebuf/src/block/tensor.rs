@@ -33,15 +33,13 @@ pub(crate) fn mismatch(offset: u32) -> Error {
 /// there. `in_table`: it is a column of a table.
 pub(crate) fn check_tensor(bytes: &[u8], column: Elements, in_table: bool) -> Result<()> {
     let child = match column.column {
-        ColumnType::List | ColumnType::FixedList => {
-            List::load(bytes, column.data)?.child(bytes)?.tensor
-        }
+        kind if kind.is_list() => List::load(bytes, column.data)?.child(bytes)?.tensor,
         _ => false,
     };
     let known = match (column.tensor, column.column) {
         (true, ColumnType::FixedList) => child,
         (true, kind) => kind.is_tensor_type(),
-        (false, ColumnType::List) => !child,
+        (false, kind) if kind.has_offsets() => !child,
         (false, kind) => !kind.is_tensor_only(),
     };
     if !known || column.tensor && (in_table || column.gaps != GAPS_NONE) {

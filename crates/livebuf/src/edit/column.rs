@@ -18,6 +18,7 @@ use crate::block::column::{Elements, Gap, row_cell, row_of, set_bit};
 use crate::block::column_type::ColumnType;
 use crate::block::list::{List, elements_of};
 use crate::block::map::Map;
+use crate::block::offsets::offsets_column;
 use crate::block::owner::{Owner, set_nested_bits};
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
@@ -28,7 +29,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, round_up};
 use crate::format::cell::{Needle, shared_span, span_inline};
 use crate::format::layout::*;
-use crate::store::space::{Observer, Space};
+use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use core::ops::Range;
 
@@ -154,13 +155,6 @@ fn move_slots<S: Storage, O: Observer>(
                 width => round_up(old.count as u64 * width),
             };
             space.copy_within(old.values_at(), new.values_at(), length);
-        } else if old.column.is_run() && old.column != ColumnType::TextFixed {
-            for slot in 0..old.count {
-                let end = old.end(space.bytes(), slot)?;
-                new.set_end(space, slot, end);
-            }
-        } else if old.column.is_run() {
-            // Below, where the run has its header.
         } else if !old.column.is_nested() {
             for slot in 0..old.count {
                 let bytes = space.bytes();
@@ -172,12 +166,8 @@ fn move_slots<S: Storage, O: Observer>(
                 }
             }
         }
-        if new.column.has_entries() {
-            let size = ARRAY_SIZE as u64;
-            space.copy_within(old.entries_at(), new.entries_at(), size);
-            if old.column == ColumnType::TextFixed && new.column != old.column {
-                new.end_texts(space, old, |bytes, slot| Ok(old.gap(bytes, slot)?.is_none()))?;
-            }
+        if new.column.is_dictionary() {
+            space.copy_within(old.entries_at(), new.entries_at(), ARRAY_SIZE as u64);
         } else {
             editor.free_entries(old);
         }
@@ -208,7 +198,7 @@ fn move_slots<S: Storage, O: Observer>(
 
 // --- dictionaries and runs --------------------------------------------------
 
-/// Makes room for texts that a dictionary lacks, or for bytes that a run lacks.
+/// Makes room for texts that a dictionary lacks.
 fn reserve_texts<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
     column: Elements,
@@ -219,8 +209,7 @@ fn reserve_texts<S: Storage, O: Observer>(
     if needed <= entries.capacity {
         return Ok(());
     }
-    let step = if column.column.is_run() { 8 } else { 4 };
-    let capacity = needed.max(entries.count + entries.count / 2).next_multiple_of(step);
+    let capacity = needed.max(entries.count + entries.count / 2).next_multiple_of(4);
     let data = sink.carve(entries.column.data_size(capacity));
     sink.write(|editor, _| {
         let space = &mut editor.space;
@@ -231,7 +220,7 @@ fn reserve_texts<S: Storage, O: Observer>(
 }
 
 /// Stores a value that a slot is to hold: its tag and cell, or the code of a text in a
-/// dictionary. In a run, the text is then in its place. `old`: the column before the edit gave it another layout. `texts`: those that the
+/// dictionary. `old`: the column before the edit gave it another layout. `texts`: those that the
 /// edit adds to a dictionary.
 fn store_in<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
@@ -241,9 +230,6 @@ fn store_in<S: Storage, O: Observer>(
     put: &Put<'_>,
     texts: u32,
 ) -> Result<(u8, u64)> {
-    if column.column.is_run() {
-        return store_text(sink, put, |space, length| column.resize_text(space, slot, length));
-    }
     if column.column == ColumnType::Uuid {
         return put.store_uuid(sink, column, slot);
     }
@@ -284,33 +270,57 @@ fn store_code<S: Storage, O: Observer>(
     Ok((TAG_STRING, code))
 }
 
-/// Stores the text of a slot in a run, where there is one: an empty one for slots without a value.
-/// `room` makes room for so many bytes, and returns where they lie.
-fn store_text<S: Storage, O: Observer>(
+/// Makes room for `new` bytes of a run's texts in place of the `old` ones from `start` on: those
+/// behind them move. Returns the run. Its bytes there are still to be written.
+fn resize_run<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
-    put: &Put<'_>,
-    room: impl FnOnce(&mut Space<S, O>, u32) -> Result<u64>,
-) -> Result<(u8, u64)> {
+    list: List,
+    start: u32,
+    old: u32,
+    new: u32,
+) -> Result<Elements> {
+    let run = list.child(sink.bytes())?.whole(sink.bytes())?;
+    let behind = run.count.checked_sub(start).and_then(|rest| rest.checked_sub(old));
+    let behind = behind.ok_or(Error::new(ErrorKind::BadIndex, list.offset as u64))?;
+    if old == new {
+        return Ok(run);
+    }
+    let count = start + new + behind;
+    let room = Rules::Column.room(run, Layout::of(run), count, sink.end());
+    let run = relayout(sink, run, Layout::of(run), room)?;
     sink.try_write(|editor, _| {
         let space = &mut editor.space;
-        let mut short = [0; 8];
-        let length = put.run_text(space.bytes(), &mut short)?.len() as u32;
-        let to = room(space, length)?;
-        match *put {
-            // No run's bytes: those are copied to a column, or to another run.
-            Put::Here(raw) if span_inline(raw.cell).is_none() && raw.tag == TAG_STRING => {
-                space.copy_within(raw.cell as u32 as u64, to, length as u64);
-                editor.release(raw);
-            }
-            Put::Here(_) => space.write(to, &short[..length as usize]),
-            _ => {
-                let text = put.foreign_text(&mut short)?;
-                space.write(to, text);
-            }
-        }
-        Ok(())
+        run.move_slots(space, start + old, start + new, behind);
+        run.set_count(space, count);
+        if new < old { list.give_back(space) } else { Ok(()) }
     })?;
-    Ok((put.probe().0, 0))
+    Ok(run)
+}
+
+/// Stores another text in a slot of a run: an empty one for slots without a value.
+fn replace_text<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    column: Elements,
+    slot: u32,
+    put: &Put<'_>,
+) -> Result<()> {
+    let list = List::load(sink.bytes(), column.data)?;
+    let (start, old) = list.bounds(sink.bytes(), slot)?;
+    let (start, old, new) = (start as u32, old as u32, put.length(sink.bytes())?);
+    let run = resize_run(sink, list, start, old, new)?;
+    if old != new {
+        let offsets = widen_offsets(sink, list, (run.count - old + new).into(), 0)?;
+        sink.try_write(|editor, _| {
+            let slots = slot + 1..offsets.count;
+            offsets.add_to_offsets(&mut editor.space, slots, new.wrapping_sub(old))
+        })?;
+    }
+    sink.try_write(|editor, _| editor.write_text(put, run.data as u64 + start as u64, new))
+}
+
+/// The cell of a value in a table or list. That of a text is not known before it is read.
+fn nested_cell(column: Elements, slot: u32) -> u64 {
+    if column.column.is_run() { 0 } else { row_cell(column.data, slot) }
 }
 
 // --- opening slots ----------------------------------------------------------
@@ -342,7 +352,7 @@ fn open_column<S: Storage, O: Observer>(
     sink.editor().check_elements(needed)?;
     match layout.column {
         ColumnType::Struct => open_rows(sink, column, at, added, feed)?,
-        ColumnType::List => open_lists(sink, column, at, added, feed)?,
+        kind if kind.has_offsets() => open_lists(sink, column, at, added, feed)?,
         ColumnType::FixedList => {
             let list = List::load(sink.bytes(), column.data)?;
             let length = list.length.unwrap_or(0);
@@ -368,17 +378,11 @@ fn open_column<S: Storage, O: Observer>(
         column.set_count(&mut editor.space, column.count + added);
     });
     let column = Elements { count: column.count + added, ..column };
-    if column.column.is_run() {
-        sink.try_write(|editor, _| column.open_texts(&mut editor.space, at, added, texts))?;
-    }
     let (mut slot, mut value) = (at, (TAG_NULL, 0));
     feed.each(sink, |sink, put| {
         if column.column.is_nested() {
             sink.write(|editor, _| editor.fill(column, slot, put));
-            value = (put.probe().0, row_cell(column.data, slot));
-        } else if column.column.is_run() {
-            value = store_text(sink, &put, |space, length| column.fill_text(space, slot, length))?;
-            sink.write(|editor, _| column.put(&mut editor.space, slot, value));
+            value = (put.probe().0, nested_cell(column, slot));
         } else {
             value = store_in(sink, old, column, slot, &put, texts)?;
             sink.write(|editor, _| column.put(&mut editor.space, slot, value));
@@ -466,7 +470,8 @@ fn store_extra<S: Storage, O: Observer>(
     sink.try_write(|editor, _| editor.insert_extra(table, row, home))
 }
 
-/// Opens arrays in the list of a list column: their offsets and their elements.
+/// Opens arrays in the list of a list column: their offsets and their elements. The same of texts
+/// and their bytes in a run.
 fn open_lists<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
     column: Elements,
@@ -474,22 +479,25 @@ fn open_lists<S: Storage, O: Observer>(
     added: u32,
     feed: &Feed<'_, '_>,
 ) -> Result<()> {
-    let list = List::load(sink.bytes(), column.data)?;
-    let below = Feed::Elements(feed, None);
-    let elements = below.count(sink)?;
     let bytes = sink.bytes();
-    let offsets = list.offsets(bytes)?.whole(bytes)?;
+    let list = List::load(bytes, column.data)?;
     let total = list.child(bytes)?.count as u64;
     let (start, _) = if at < column.count { list.bounds(bytes, at)? } else { (total, 0) };
-    let layout = offsets_layout(offsets, total + elements as u64);
-    let room = Rules::Column.room(offsets, layout, offsets.count + added, sink.end());
-    let offsets = relayout(sink, offsets, layout, room)?;
+    let mut elements = 0;
+    feed.each(sink, |sink, put| {
+        elements += put.length(sink.bytes())? as u64;
+        Ok(())
+    })?;
+    if !column.column.is_run() {
+        sink.editor().check_elements(total + elements)?;
+    }
+    let offsets = widen_offsets(sink, list, total + elements, added)?;
     sink.try_write(|editor, _| {
         let rest = offsets.count - at - 1;
         offsets.move_slots(&mut editor.space, at + 1, at + 1 + added, rest);
         let count = offsets.count + added;
         offsets.set_count(&mut editor.space, count);
-        editor.add_to_offsets(offsets, at + added + 1, count, elements as i64)
+        offsets.add_to_offsets(&mut editor.space, at + added + 1..count, elements as u32)
     })?;
     let (mut row, mut end) = (at, start);
     feed.each(sink, |sink, put| {
@@ -498,19 +506,35 @@ fn open_lists<S: Storage, O: Observer>(
         sink.write(|editor, _| offsets.put(&mut editor.space, row, (TAG_INT, end)));
         Ok(())
     })?;
-    open(sink, Place::elements(list), start as u32, elements, &below).map(|_| ())
+    if !column.column.is_run() {
+        let below = Feed::Elements(feed, None);
+        return open(sink, Place::elements(list), start as u32, elements as u32, &below).map(drop);
+    }
+    let run = resize_run(sink, list, start as u32, 0, elements as u32)?;
+    let mut to = run.data as u64 + start;
+    feed.each(sink, |sink, put| {
+        let length = put.length(sink.bytes())?;
+        sink.try_write(|editor, _| editor.write_text(&put, to, length))?;
+        to += length as u64;
+        Ok(())
+    })
 }
 
-/// The layout of offsets that are to reach `total`.
-fn offsets_layout(offsets: Elements, total: u64) -> Layout {
+/// Offsets of a list that are wide enough to reach `total`, with room for so many more.
+fn widen_offsets<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    list: List,
+    total: u64,
+    added: u32,
+) -> Result<Elements> {
+    let offsets = list.offsets(sink.bytes())?.whole(sink.bytes())?;
     let mut layout = Layout::of(offsets);
-    layout.column = match total {
-        0..=0xFF => layout.column,
-        0x100..=0xFFFF if layout.column == ColumnType::U8 => ColumnType::U16,
-        0x100..=0xFFFF => layout.column,
-        _ => ColumnType::U32,
-    };
-    layout
+    let column = offsets_column(total);
+    if column.width() > offsets.column.width() {
+        layout.column = column;
+    }
+    let room = Rules::Column.room(offsets, layout, offsets.count + added, sink.end());
+    relayout(sink, offsets, layout, room)
 }
 
 // --- replacing --------------------------------------------------------------
@@ -560,7 +584,12 @@ pub(super) fn replace<S: Storage, O: Observer>(
         })?;
         return Ok(value);
     }
-    let value = (put.probe().0, row_cell(column.data, slot));
+    let value = (put.probe().0, nested_cell(column, slot));
+    if column.column.is_run() {
+        replace_text(sink, column, slot, &put)?;
+        sink.write(|editor, _| column.put(&mut editor.space, slot, value));
+        return Ok(value);
+    }
     let held = held && old.tag > TAG_SPAN_LAST;
     if column.column == ColumnType::Struct && put.is(TAG_OBJECT) {
         return replace_row(sink, column, slot, put, held).map(|()| value);
@@ -874,7 +903,7 @@ fn reserve<S: Storage, O: Observer>(
 /// Whether a column is a list, or has one below.
 fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
     if column.column != ColumnType::Struct {
-        return Ok(column.column.is_nested());
+        return Ok(column.column.is_list() && !column.column.is_run());
     }
     let table = Table::load(bytes, column.data)?;
     for index in 0..table.headers() {
@@ -901,9 +930,10 @@ fn part_far_texts<S: Storage, O: Observer>(
             part_far_texts(sink, Place::column(table, index), below, a, b)?;
         }
     } else if column.column.is_run() {
-        let first = column.bounds(sink.bytes(), a.min(b))?;
-        let second = column.bounds(sink.bytes(), a.max(b))?;
-        let alike = first.1.wrapping_sub(first.0) == second.1.wrapping_sub(second.0);
+        let list = List::load(sink.bytes(), column.data)?;
+        let first = list.text_bounds(sink.bytes(), a.min(b))?;
+        let second = list.text_bounds(sink.bytes(), a.max(b))?;
+        let alike = first.1 - first.0 == second.1 - second.0;
         if !alike && second.1.saturating_sub(first.0) > MOST_MOVED {
             let layout = Layout::plain(column);
             let rules = Rules::of(column, place.within);
@@ -937,19 +967,22 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let overwrites = |place: Place, slot: u32, put: Put<'_>| -> Result<bool> {
             let column = Elements::at(self.space.bytes(), place.header)?;
             let rules = Rules::of(column, place.within);
-            if rules == Rules::Array || column.column.is_nested() {
+            let is_run = column.column.is_run();
+            if rules == Rules::Array || column.column.is_nested() && !is_run {
                 return Ok(rules == Rules::Array);
             }
             let feed = Feed::One(put);
             let mut sizer = self.sizer(NodeId::NONE);
             let (layout, texts) = layout(&mut sizer, column, rules, &feed, Some(slot))?;
-            if column.column.is_run() {
-                let bytes = self.space.bytes();
-                let (start, end) = column.bounds(bytes, slot)?;
-                let length = put.run_text(bytes, &mut [0; 8])?.len() as u32;
-                return Ok(layout == Layout::of(column) && Some(length) == end.checked_sub(start));
-            }
-            Ok(layout == Layout::of(column) && texts == 0)
+            let bytes = self.space.bytes();
+            let fits = match is_run {
+                true => {
+                    let (_, length) = List::load(bytes, column.data)?.bounds(bytes, slot)?;
+                    length == put.length(bytes)? as u64
+                }
+                false => texts == 0,
+            };
+            Ok(fits && layout == Layout::of(column))
         };
         Ok(match *step {
             Step::Insert { array: Container::Array(array), .. }
@@ -998,23 +1031,34 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    /// Moves where elements begin: in the offsets from `from` up to `to`.
-    fn add_to_offsets(&mut self, offsets: Elements, from: u32, to: u32, by: i64) -> Result<()> {
-        for index in from..to {
-            let offset = offsets.slot(self.space.bytes(), index)?.cell;
-            offsets.put(&mut self.space, index, (TAG_INT, offset.wrapping_add_signed(by)));
+    /// Writes a text of so many bytes at `to`. Nothing where it is none.
+    fn write_text(&mut self, put: &Put<'_>, to: u64, length: u32) -> Result<()> {
+        let mut short = [0; 8];
+        match *put {
+            // No run's bytes: those are copied to a column, or to another run.
+            Put::Here(raw) if span_inline(raw.cell).is_none() && raw.tag == TAG_STRING => {
+                self.space.copy_within(raw.cell as u32 as u64, to, length as u64);
+                self.release(raw);
+            }
+            Put::Here(_) => {
+                let length = put.run_text(&[], &mut short)?.len();
+                self.space.write(to, &short[..length]);
+            }
+            _ => self.space.write(to, put.foreign_text(&mut short)?),
         }
         Ok(())
     }
 
-    /// Marks a slot of a struct or list column: a value was stored below it, or it is null, or
+    /// Marks a slot of a struct, list or run column: a value was stored below it, or it is null, or
     /// missing.
     fn fill(&mut self, column: Elements, slot: u32, put: Put<'_>) {
         match put.incoming() {
             Incoming::Gap(gap) => column.set_gap(&mut self.space, slot, Some(gap)),
             Incoming::Value(..) => {
                 column.set_gap(&mut self.space, slot, None);
-                self.free_shell(put, (column.data, slot));
+                if !column.column.is_run() {
+                    self.free_shell(put, (column.data, slot));
+                }
             }
         }
     }
@@ -1044,7 +1088,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     self.empty_slots(table.header(index), slots.clone())?;
                 }
             }
-            ColumnType::List => {
+            kind if kind.has_offsets() => {
                 let list = List::load(self.space.bytes(), column.data)?;
                 let (start, _) = list.bounds(self.space.bytes(), slots.start)?;
                 let (last, length) = list.bounds(self.space.bytes(), slots.end - 1)?;
@@ -1054,7 +1098,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 for slot in slots.clone() {
                     offsets.put(&mut self.space, slot + 1, (TAG_INT, start));
                 }
-                self.add_to_offsets(offsets, slots.end + 1, offsets.count, -(count as i64))?;
+                let behind = slots.end + 1..offsets.count;
+                offsets.add_to_offsets(&mut self.space, behind, (count as u32).wrapping_neg())?;
             }
             ColumnType::FixedList => {
                 let list = List::load(self.space.bytes(), column.data)?;
@@ -1062,11 +1107,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let elements = slots.start * length..slots.end * length;
                 self.empty_slots(list.offset + LIST_CHILD, elements)?;
             }
-            kind => {
-                if kind.is_run() {
-                    let count = slots.end - slots.start;
-                    column.blank_texts(&mut self.space, slots.start, count)?;
-                }
+            _ => {
                 for slot in slots {
                     column.put(&mut self.space, slot, (TAG_HOLE, 0));
                 }
@@ -1105,7 +1146,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
                 self.shift_extras(table, at, count, 0)?;
             }
-            ColumnType::List => {
+            kind if kind.has_offsets() => {
                 let list = List::load(self.space.bytes(), column.data)?;
                 let offsets = list.offsets(self.space.bytes())?;
                 let start = offsets.slot(self.space.bytes(), at)?.cell;
@@ -1114,26 +1155,21 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.close_from(list.offset + LIST_CHILD, start as u32, length as u32)?;
                 self.close_from(list.offset + LIST_OFFSETS, at + 1, count)?;
                 let offsets = list.offsets(self.space.bytes())?;
-                self.add_to_offsets(offsets, at + 1, offsets.count, -(length as i64))?;
+                let behind = at + 1..offsets.count;
+                offsets.add_to_offsets(&mut self.space, behind, (length as u32).wrapping_neg())?;
+                if kind.is_run() {
+                    list.give_back(&mut self.space)?;
+                }
             }
             ColumnType::FixedList => {
                 let list = List::load(self.space.bytes(), column.data)?;
                 let length = list.length.unwrap_or(0);
                 self.close_from(list.offset + LIST_CHILD, at * length, count * length)?;
             }
-            kind if kind.is_run() && count > 0 => {
-                column.close_texts(&mut self.space, at, count)?;
-            }
             _ => {}
         }
         if column.column.is_nested() {
             self.note(Event::Closed { table: column.data, at, count });
-        }
-        if column.is_fixed() && column.count == count {
-            // Texts to come have lengths of their own.
-            self.free_column(column);
-            Elements::new(header, ColumnType::String, 0, 0, 0).write_header(&mut self.space);
-            return Ok(());
         }
         column.move_slots(&mut self.space, at + count, at, rest);
         column.set_count(&mut self.space, column.count.saturating_sub(count));
@@ -1156,7 +1192,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
                 self.renumber_extras(table, map, each)?;
             }
-            ColumnType::List => {
+            kind if kind.has_offsets() => {
                 // Holes have no elements. Behind each row stands where its elements end.
                 let list = List::load(self.space.bytes(), column.data)?;
                 let offsets = list.offsets(self.space.bytes())?;
@@ -1167,13 +1203,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let list = List::load(self.space.bytes(), column.data)?;
                 let length = list.length.unwrap_or(0);
                 self.close_holes(list.offset + LIST_CHILD, map, each * length)?;
-            }
-            ColumnType::TextFixed => {
-                if let Some(run) = column.entries(self.space.bytes())? {
-                    let length = run.count / column.count.max(1);
-                    self.close_runs(run, map, each * length, 0)?;
-                    run.set_count(&mut self.space, live * length);
-                }
             }
             _ => {}
         }
@@ -1230,7 +1259,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let column = Elements::at(bytes, header)?;
         let gaps = (column.gap(bytes, a)?, column.gap(bytes, b)?);
         if column.column.is_run() {
-            column.exchange_texts(&mut self.space, a, b)?;
+            let list = List::load(bytes, column.data)?;
+            list.exchange_texts(&mut self.space, a, b)?;
         } else if column.column == ColumnType::Uuid {
             column.exchange_slots(&mut self.space, a, b)?;
         } else if column.column != ColumnType::Struct {

@@ -13,6 +13,7 @@ use crate::block::list::List;
 use crate::block::map;
 use crate::block::owner::Owner;
 use crate::block::record::{Raw, Record, check_extended_span, check_immediate, each_field};
+use crate::block::run;
 use crate::block::shape::{self, Shape};
 use crate::block::table::{Table, check_orders, extra, extra_entry};
 use crate::block::tensor::{Form, check_tensor};
@@ -639,7 +640,7 @@ impl<'v> Copier<'v> {
             return self.listed_tensor(sink, elements, form, from);
         }
         let home = sink.carve(ARRAY_SIZE as u64);
-        let column = match elements.column.has_entries() {
+        let column = match elements.column.is_dictionary() || elements.column.is_run() {
             true => elements.column,
             false => elements.column.plain(),
         };
@@ -709,7 +710,7 @@ impl<'v> Copier<'v> {
             return bad(ErrorKind::BadCount);
         }
         if column.column.is_nested() {
-            if around.depth == MAX_COLUMN_DEPTH {
+            if around.depth == MAX_COLUMN_DEPTH && !column.column.is_run() {
                 return bad(ErrorKind::NestingLimit);
             }
             let bits = column.bits_at(self.source)?;
@@ -731,23 +732,13 @@ impl<'v> Copier<'v> {
             return Err(Error::new(ErrorKind::BadCode, list.offset as u64));
         }
         let child = list.child(source)?;
-        let mut end = match list.length {
+        let end = match list.length {
             Some(length) => length as u64 * column.count as u64,
-            None => 0,
+            None => {
+                list.offsets(source)?.whole(source)?;
+                list.check_offsets(source, column.count)?.into()
+            }
         };
-        if list.length.is_none() {
-            let offsets = list.offsets(source)?.whole(source)?;
-            if offsets.count as u64 != column.count as u64 + 1 {
-                return Err(Error::new(ErrorKind::BadCount, offsets.offset as u64));
-            }
-            for index in 0..offsets.count {
-                let next = offsets.slot(source, index)?.cell;
-                if next < end || index == 0 && next != 0 {
-                    return Err(Error::new(ErrorKind::BadIndex, offsets.offset as u64));
-                }
-                end = next;
-            }
-        }
         if child.count as u64 != end {
             return Err(Error::new(ErrorKind::BadCount, child.offset as u64));
         }
@@ -767,14 +758,14 @@ impl<'v> Copier<'v> {
         // Without elements there is nothing to be without a value.
         let (column, gaps) = match (count, copy.column) {
             (0, ColumnType::Null) => (ColumnType::Cells, GAPS_NONE),
-            (0, column) if column.has_entries() => (column.plain(), GAPS_NONE),
+            (0, column) if column.is_dictionary() || column.is_run() => (column.plain(), GAPS_NONE),
             (0, column) => (column, GAPS_NONE),
             (_, column) => (column, copy.gaps),
         };
         let data = match column {
             _ if count == 0 && !column.is_nested() => 0,
             ColumnType::Struct => self.table(sink, elements, owner, around)?,
-            ColumnType::List | ColumnType::FixedList => self.list(sink, elements, owner, around)?,
+            kind if kind.is_list() => self.list(sink, elements, owner, around)?,
             _ => sink.carve(column.slots_size(gaps, count)),
         };
         let copy = Elements { count, capacity: count, data, first: 0, column, gaps, ..copy };
@@ -802,17 +793,6 @@ impl<'v> Copier<'v> {
                 }
                 return Ok(());
             }
-            if column == ColumnType::TextFixed {
-                return Ok(());
-            }
-            if column.is_run() {
-                let base = elements.bounds(self.source, elements.first)?.0;
-                for index in 0..count {
-                    let end = elements.end(self.source, elements.first + index)?;
-                    copy.set_end(space, index, end.wrapping_sub(base));
-                }
-                return Ok(());
-            }
             let width = column.width();
             let from = from + elements.first as u64 * width;
             space.write(to, slice(self.source, from, width * count as u64)?);
@@ -820,8 +800,6 @@ impl<'v> Copier<'v> {
         })?;
         if column.is_dictionary() {
             self.entries(sink, elements, copy)?;
-        } else if column.is_run() {
-            self.run(sink, elements, copy)?;
         }
         Ok(copy)
     }
@@ -864,55 +842,26 @@ impl<'v> Copier<'v> {
         Ok(())
     }
 
-    /// Copies the texts of a run. Checks where they end, and each text.
-    fn run<S: Storage, O: Observer>(
-        &mut self,
-        sink: &mut Sink<'_, S, O>,
-        elements: Elements,
-        copy: Elements,
-    ) -> Result<()> {
+    /// The bytes of these texts of a run, which are checked while bytes are counted.
+    fn run_bytes(&mut self, list: List, texts: Elements, checks: bool) -> Result<Elements> {
         let source = self.source;
-        let Some(from) = elements.entries(source)? else {
-            return Err(Error::new(ErrorKind::BadCount, elements.offset as u64));
-        };
-        let (base, _) = elements.bounds(source, elements.first)?;
-        if !sink.writes() {
-            elements.check_ends(source, from.count)?;
-            if elements.column == ColumnType::TextFixed && elements.text_length(source)? == 0 {
-                return Err(Error::new(ErrorKind::BadCount, from.offset as u64));
-            }
-            for index in 0..elements.count {
-                if elements.gap(source, elements.first + index)?.is_some() {
-                    continue;
-                }
-                let raw = elements.slot(source, elements.first + index)?;
-                let bytes = span_bytes(source, raw.cell, 0)?;
-                self.allowance.text(bytes.len())?;
-                self.check_length(bytes)?;
-                text(bytes, span_offset(raw.cell, 0))?;
-            }
+        let run = list.child(source)?;
+        if run.column != ColumnType::U8 || run.gaps != GAPS_NONE || run.tensor {
+            return Err(Error::new(ErrorKind::BadCode, run.offset as u64));
         }
-        let end = elements.end(source, elements.first + elements.count - 1)?;
-        let bytes = slice(source, from.data as u64 + base as u64, end.wrapping_sub(base).into())?;
-        let count = bytes.len() as u32;
-        let data = if count == 0 { 0 } else { sink.carve(from.column.data_size(count)) };
-        let run = Elements::new(copy.entries_at() as u32, from.column, count, count, data);
-        sink.try_write(|editor, _| {
-            run.write_header(&mut editor.space);
-            editor.space.write(data as u64, bytes);
-            // Its ends were copied before. As in `text_span`, texts are checked where they are now.
-            let bytes = editor.space.bytes();
-            if slice(bytes, data.into(), count.into())?.is_ascii() {
-                return Ok(());
-            }
-            (0..copy.count).try_for_each(|slot| {
-                if copy.gap(bytes, slot)?.is_none() {
-                    let raw = copy.slot(bytes, slot)?;
-                    text(span_bytes(bytes, raw.cell, 0)?, span_offset(raw.cell, 0))?;
-                }
-                Ok(())
-            })
-        })
+        let last = texts.first.saturating_add(texts.count).saturating_sub(1);
+        let (first, _) = list.text_bounds(source, texts.first)?;
+        let (_, end) = list.text_bounds(source, last)?;
+        for slot in texts.first..if checks { last + 1 } else { 0 } {
+            let raw = texts.slot(source, slot)?;
+            let bytes = span_bytes(source, raw.cell, 0)?;
+            self.allowance.text(bytes.len())?;
+            self.check_length(bytes)?;
+            text(bytes, span_offset(raw.cell, 0))?;
+        }
+        let count = end.checked_sub(first).filter(|&count| count <= MAX_SPAN);
+        let count = count.ok_or(Error::new(ErrorKind::BadIndex, list.offset as u64))?;
+        Ok(Elements { first, count, ..run })
     }
 
     /// Copies the bitmaps of a column's gaps.
@@ -1097,7 +1046,7 @@ impl<'v> Copier<'v> {
         Ok(at)
     }
 
-    /// Copies a list with its offsets and elements.
+    /// Copies a list with its offsets and elements. Of a run, it may be a part. Of a run, it may be a part.
     fn list<S: Storage, O: Observer>(
         &mut self,
         sink: &mut Sink<'_, S, O>,
@@ -1111,19 +1060,37 @@ impl<'v> Copier<'v> {
         sink.write(|editor, _| {
             List { offset: at, ..list }.write_header(&mut editor.space, owner, bits);
         });
-        let child = list.child(self.source)?;
+        let (writes, is_run) = (sink.writes(), elements.column.is_run());
+        let child = match is_run {
+            true => self.run_bytes(list, elements, !writes)?,
+            false => list.child(self.source)?,
+        };
         let copy = Elements { offset: at + LIST_CHILD, ..child };
         let owner = Owner { block: at, column: 0 };
-        let above = match sink.writes() {
+        let above = match writes {
             true => None,
             false => Above::arrays(self.source, elements, list)?,
         };
         let around = Around { in_table: false, above, depth: around.depth + 1 };
-        self.column(sink, child, copy, owner, around)?;
+        match is_run {
+            true => self.slots(sink, child, copy, owner, around)?,
+            false => self.column(sink, child, copy, owner, around)?,
+        };
         if list.length.is_none() {
             let offsets = list.offsets(self.source)?;
+            let (first, count) = (elements.first, elements.count + 1);
+            let offsets = Elements { first, count, ..offsets };
             let copy = Elements { offset: at + LIST_OFFSETS, tensor: false, ..offsets };
-            self.slots(sink, offsets, copy, owner, around)?;
+            let copy = self.slots(sink, offsets, copy, owner, around)?;
+            sink.try_write(|editor, _| {
+                let space = &mut editor.space;
+                copy.add_to_offsets(space, 0..copy.count, child.first.wrapping_neg())?;
+                // As in `text_span`, texts are checked where they are now.
+                match is_run {
+                    true => run::check(space.bytes(), List { offset: at, length: None }),
+                    false => Ok(()),
+                }
+            })?;
         }
         Ok(at)
     }

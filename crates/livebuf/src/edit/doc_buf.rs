@@ -327,7 +327,7 @@ mod owned {
             row_of(raw.cell).is_some()
                 || raw.tag == TAG_ARRAY
                     && elements_of(bytes, raw.cell)
-                        .is_ok_and(|array| array.column.has_entries() || array.column.lends())
+                        .is_ok_and(|array| array.column.is_dictionary() || array.column.lends())
         })
     }
 

@@ -211,7 +211,11 @@ impl<'v> Put<'v> {
         })
     }
 
+    /// The count of an array's elements, or of a text's bytes. 0 for other values.
     pub(super) fn length(&self, bytes: &[u8]) -> Result<u32> {
+        if self.is(TAG_STRING) {
+            return Ok(self.run_text(bytes, &mut [0; 8])?.len() as u32);
+        }
         match self {
             Put::Value(New::Items(items)) => Ok(items.len() as u32),
             Put::Value(New::Tensor(tensor)) => Ok(tensor.length()),

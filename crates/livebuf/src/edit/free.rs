@@ -160,7 +160,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.handles.freed::<S>(table.offset as u64, table.size());
                 self.space.free(table.offset as u64, table.size());
             }
-            ColumnType::List | ColumnType::FixedList => {
+            kind if kind.is_list() => {
                 let Ok(list) = List::load(bytes, column.data) else { return };
                 self.free_bits(column);
                 if let Ok(child) = list.child(self.space.bytes()) {
@@ -182,8 +182,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    /// Frees the cells of a dictionary's texts, or the bytes of a run. A dictionary's texts stay:
-    /// other cells may refer to them.
+    /// Frees the cells of a dictionary's texts. The texts stay: other cells may refer to them.
     pub(super) fn free_entries(&mut self, column: Elements) {
         if let Ok(Some(entries)) = column.entries(self.space.bytes()) {
             self.space.free(entries.data as u64, entries.data_size());

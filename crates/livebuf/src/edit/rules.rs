@@ -66,7 +66,7 @@ fn capacity_in(column: ColumnType, size: u64) -> u32 {
 /// Whether a column has nothing but its slots, and gaps.
 pub(super) fn has_plain_slots(column: Elements) -> bool {
     let kind = column.column;
-    let simple = !kind.is_nested() && !kind.is_marked() && !kind.has_entries() && !kind.lends();
+    let simple = !kind.is_nested() && !kind.is_marked() && !kind.is_dictionary() && !kind.lends();
     simple && !column.tensor
 }
 
@@ -109,10 +109,9 @@ impl Rules {
     pub(super) fn room(self, column: Elements, layout: Layout, needed: u32, end: u64) -> Room {
         if self == Rules::Column {
             let capacity = grown(column, needed);
-            // Texts of one length take no bytes for each slot.
-            let kept = capacity == column.capacity || column.is_fixed() && !column.has_slots();
-            let same =
-                kept && layout.gaps == column.gaps && layout.column.takes_over(column.column);
+            let same = capacity == column.capacity
+                && layout.gaps == column.gaps
+                && layout.column.takes_over(column.column);
             return Room { capacity, data: if same { Data::Stays } else { Data::Moves } };
         }
         let (kind, count, size) = (layout.column, column.count, column.data_size());
@@ -202,8 +201,8 @@ impl Layout {
     }
 }
 
-/// The layout in which a column can hold its slots and these, and how many texts a dictionary lacks, or bytes a run. `replaced`: the slot that the value
-/// is stored in, where that is there.
+/// The layout in which a column can hold its slots and these, and how many texts a dictionary
+/// lacks. `replaced`: the slot that the value is stored in, where that is there.
 pub(super) fn layout<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
     column: Elements,
@@ -224,7 +223,7 @@ pub(super) fn layout<S: Storage, O: Observer>(
         return dictionary_layout(sink, column, feed, layout);
     }
     if layout.column.is_run() {
-        return run_layout(sink, column, feed, layout, replaced);
+        return Ok((run_layout(sink, column, feed, layout, replaced)?, 0));
     }
     Ok((layout, 0))
 }
@@ -303,11 +302,10 @@ fn new_texts<S: Storage, O: Observer>(
 /// Most bytes of a run.
 const MAX_RUN: u64 = MAX_SPAN as u64;
 
-/// Bytes of texts and ends that one edit moves in a run.
+/// Bytes of texts and offsets that one edit moves in a run.
 pub(super) const MOST_MOVED: u32 = 1 << 16;
 
-/// The layout by which a run holds texts, and how many bytes more it needs: with ends where not all
-/// are equally long, and with wider ones where these are too narrow. Texts are in cells where one would move too many bytes.
+/// The layout by which a run holds texts. They are in cells where one would move too many bytes.
 #[cold]
 fn run_layout<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
@@ -315,14 +313,9 @@ fn run_layout<S: Storage, O: Observer>(
     feed: &Feed<'_, '_>,
     layout: Layout,
     replaced: Option<u32>,
-) -> Result<(Layout, u32)> {
+) -> Result<Layout> {
     let plain = Layout { column: ColumnType::String, ..layout };
-    let Some(run) = column.entries(sink.bytes())? else { return Ok((plain, 0)) };
-    let fixed = match column.column {
-        ColumnType::TextFixed if column.count > 0 => Some(column.text_length(sink.bytes())?),
-        _ => None,
-    };
-    let (mut new, mut slots, mut fits) = (0, 0, fixed.is_some());
+    let mut new = 0;
     feed.each(sink, |sink, put| {
         let mut short = [0; 8];
         let bytes = put.run_text(sink.bytes(), &mut short)?;
@@ -331,40 +324,26 @@ fn run_layout<S: Storage, O: Observer>(
             text(bytes, 0)?;
         }
         new += bytes.len() as u64;
-        slots += 1;
-        fits &= !put.is(TAG_STRING) || fixed == Some(bytes.len() as u32);
         Ok(())
     })?;
-    if let Some(length) = fixed.filter(|_| fits) {
-        let more = if replaced.is_some() { 0 } else { slots * length as u64 };
-        if run.count as u64 + more <= MAX_RUN {
-            return Ok((layout, more as u32));
-        }
-    }
-    let mut old = 0;
+    let bytes = sink.bytes();
+    let list = List::load(bytes, column.data)?;
+    let (run, mut old) = (list.child(bytes)?, 0);
     if let Some(slot) = replaced {
-        let (start, end) = column.bounds(sink.bytes(), slot)?;
-        let (length, rest) = (end.checked_sub(start), run.count.checked_sub(end));
-        let (Some(length), Some(rest)) = (length, rest) else {
-            return Err(Error::new(ErrorKind::BadIndex, column.entries_at()));
-        };
-        old = length.into();
-        let ends = (column.count - slot) as u64 * column.column.width();
-        if new != old && rest as u64 + ends > MOST_MOVED as u64 {
-            return Ok((plain, 0));
+        let (start, length) = list.bounds(bytes, slot)?;
+        let offsets = list.offsets(bytes)?;
+        let rest = (run.count as u64).checked_sub(start + length);
+        let rest = rest.ok_or(Error::new(ErrorKind::BadIndex, offsets.offset as u64))?;
+        old = length;
+        let moved = rest + (column.count - slot) as u64 * offsets.column.width();
+        if new != old && moved > MOST_MOVED as u64 {
+            return Ok(plain);
         }
     }
-    let total = run.count as u64 - old + new;
-    let kind = match (layout.column, total) {
-        (ColumnType::TextFixed, 0..=0xFF) => ColumnType::TextU8,
-        (ColumnType::TextFixed, 0x100..=0xFFFF) => ColumnType::TextU16,
-        (kind, 0..=0xFF) => kind,
-        (ColumnType::TextU8 | ColumnType::TextU16, 0x100..=0xFFFF) => ColumnType::TextU16,
-        (_, 0x100..=MAX_RUN) => ColumnType::TextU32,
-        _ => return Ok((plain, 0)),
-    };
-    let more = total.saturating_sub(run.count.into()) as u32;
-    Ok((Layout { column: kind, ..layout }, more))
+    match run.count as u64 - old + new <= MAX_RUN {
+        true => Ok(layout),
+        false => Ok(plain),
+    }
 }
 
 /// The layout by which a column of numbers holds integers and floats (FORMAT 12.6); `None`

@@ -248,7 +248,7 @@ impl<S: Storage> Encoder<S> {
         let data = match &plan.below {
             Below::Nothing => self.write_leaf(plan)?,
             Below::Dictionary(dictionary) => self.write_dictionary(plan, dictionary)?,
-            Below::Run(bytes) => self.write_run(plan, *bytes)?,
+            Below::Run(offsets, bytes) => self.write_run(plan, *offsets, *bytes, owner)?,
             Below::Table(keys, columns) => self.write_table(plan, keys, columns, owner)?,
             Below::List(child, offsets) => self.write_list(plan, child, offsets.as_ref(), owner)?,
             Below::Tensors(form) => self.write_tensors(plan, form, owner)?,
@@ -380,29 +380,39 @@ impl<S: Storage> Encoder<S> {
         Ok(data)
     }
 
-    /// Writes the ends of a run's texts, its header, and the texts.
-    fn write_run(&mut self, plan: &Plan, bytes: u32) -> Result<u32> {
-        let data = self.write_leaf(plan)?;
-        let (count, width) = (plan.places.len(), plan.column.width() as usize);
-        let ends = data as usize + gaps_size(plan.gaps, count as u64) as usize;
-        let header = ends + round_up(count as u64 * width as u64) as usize;
+    /// Writes the list of a run's texts: bitmaps, offsets, and the texts.
+    fn write_run(
+        &mut self,
+        plan: &Plan,
+        column: ColumnType,
+        bytes: u32,
+        owner: Owner,
+    ) -> Result<u32> {
+        let (count, width) = (plan.places.len(), column.width() as usize);
+        let (list, _) = self.out.grow(LIST_SIZE as usize)?;
+        let size = gaps_size(plan.gaps, count as u64) as usize;
+        let (bits, _) = self.out.grow(size)?;
+        let header = List { offset: list, length: None };
+        header.write_header(&mut self.out, owner, if size == 0 { 0 } else { bits });
+        let (offsets, _) = self.out.grow(column.data_size(count + 1) as usize)?;
+        self.put_header(list + LIST_OFFSETS, column, GAPS_NONE, count + 1, offsets);
         let (run, _) = self.out.grow(round_up(bytes.into()) as usize)?;
+        self.put_header(list + LIST_CHILD, ColumnType::U8, GAPS_NONE, bytes, run);
         let (written, place) = self.out.bytes_mut().split_at_mut(run as usize);
-        let (mut slot, mut end) = (ends, 0);
-        let absent = match plan.column {
-            ColumnType::TextFixed => (bytes / count.max(1)) as usize,
-            _ => 0,
-        };
+        // The first offset is 0.
+        let (mut row, mut slot, mut end) = (0, offsets as usize + width, 0);
         let (tags, cells, texts) = (&self.tags, &self.cells, &mut self.texts);
         let mut put = |(tag, cell): (u8, u64)| {
-            if tag == TAG_NULL || tag == TAG_HOLE {
-                end += absent;
-            } else {
+            if tag != TAG_NULL && tag != TAG_HOLE {
                 end += texts.write_in_run((tag, cell), written, (&mut *place, run), end);
+            }
+            if plan.gaps != GAPS_NONE {
+                let bits = &mut written[bits as usize..][..size];
+                put_bits(bits, plan.gaps, row, core::iter::once(tag));
+                row += 1;
             }
             // Each arm has a constant width.
             match width {
-                0 => {}
                 1 => written[slot] = end as u8,
                 2 => written[slot..slot + 2].copy_from_slice(&(end as u16).to_le_bytes()),
                 _ => written[slot..slot + 4].copy_from_slice(&(end as u32).to_le_bytes()),
@@ -423,9 +433,7 @@ impl<S: Storage> Encoder<S> {
                 });
             }
         }
-        let data_at = if bytes == 0 { 0 } else { run };
-        self.put_header(header as u32, ColumnType::U8, GAPS_NONE, bytes, data_at);
-        Ok(data)
+        Ok(list)
     }
 
     /// Writes the texts that a column's cells refer to.
@@ -457,8 +465,8 @@ impl<S: Storage> Encoder<S> {
         Ok(())
     }
 
-    /// Writes the slots of a column without structs and lists. A dictionary's codes and a run's
-    /// ends are still to be written.
+    /// Writes the slots of a column without structs and lists. A dictionary's codes are still to be
+    /// written.
     fn write_leaf(&mut self, plan: &Plan) -> Result<u32> {
         self.write_texts(plan)?;
         let (column, count) = (plan.column, plan.places.len());
@@ -503,7 +511,7 @@ fn absorb(plan: &Plan, places: &[u32], tags: &mut [u8]) {
         }
     };
     match &plan.below {
-        Below::Nothing | Below::Dictionary(_) | Below::Run(_) => {}
+        Below::Nothing | Below::Dictionary(_) | Below::Run(..) => {}
         Below::Tensors(_) => mark(TAG_ABSORBED_TENSOR),
         Below::Table(_, columns) => {
             mark(TAG_ABSORBED_OBJECT);
@@ -544,7 +552,7 @@ impl LeafMut<'_> {
         }
         let slots = &mut *self.slots;
         match self.column.slot() {
-            Slot::Nothing | Slot::Nested | Slot::Code | Slot::End => {}
+            Slot::Nothing | Slot::Nested | Slot::Run | Slot::Code => {}
             Slot::Bit => {
                 for (index, (tag, _)) in (first..).zip(values) {
                     slots[index / 8] |= ((tag == TAG_TRUE) as u8) << (index % 8);

@@ -17,6 +17,7 @@ use super::tensors::Tensors;
 use super::texts::Texts;
 use crate::block::column_type::{ColumnType, Numbers, is_f32};
 use crate::block::map;
+use crate::block::offsets::offsets_column;
 use crate::block::shape::is_wide;
 use crate::block::tensor::Form;
 use crate::error::Result;
@@ -326,8 +327,8 @@ pub(super) enum Below {
     List(Box<Plan>, Option<(ColumnType, Vec<u32>)>),
     /// The different texts of a dictionary, and each slot's code.
     Dictionary(Dictionary),
-    /// The bytes of a run's texts.
-    Run(u32),
+    /// The column of a run's offsets, and how many bytes its texts have.
+    Run(ColumnType, u32),
     /// The lists of tensors of one form, and their numbers.
     Tensors(Form),
 }
@@ -596,51 +597,37 @@ impl Planner<'_> {
             }
         };
         match run {
-            Some((column, size, bytes)) => smaller(column, size, Below::Run(bytes), plan),
+            Some((offsets, size, bytes)) => {
+                smaller(ColumnType::TextRun, size, Below::Run(offsets, bytes), plan)
+            }
             None => plan,
         }
     }
 
-    /// A run of so many values: its column, its size, and the bytes of its texts. Text that takes
-    /// bytes of its own in a cell, too, does not count as size. `None` where a text is too long.
-    /// `values`: each, and how often it is there.
+    /// A run of so many values: the column of its offsets, its size, and the bytes of its texts. Text
+    /// that takes bytes of its own in a cell, too, does not count as size. `None` where a text is too
+    /// long. `values`: each, and how often it is there.
     fn run(
         texts: &Texts,
         count: u32,
         mut values: impl Iterator<Item = ((u8, u64), u32)>,
     ) -> Option<(ColumnType, u64, u32)> {
-        let (mut bytes, mut more, mut there) = (0, 0, 0);
-        let (mut length, mut equal) = (0, true);
+        let (mut bytes, mut more) = (0, 0);
         values.try_for_each(|((tag, cell), times)| {
             if is_there(tag) {
-                let (next, apart) = texts.measure(tag, cell)?;
-                let all = u64::from(next) * u64::from(times);
+                let (length, apart) = texts.measure(tag, cell)?;
+                let all = u64::from(length) * u64::from(times);
                 bytes += all;
                 more += if apart { 0 } else { all };
-                equal &= there == 0 || next == length;
-                (there, length) = (there + times, next);
-                return (next <= MAX_SHARED).then_some(());
+                return (length <= MAX_SHARED).then_some(());
             }
             Some(())
         })?;
-        let column = match bytes {
-            0..=0xFF => ColumnType::TextU8,
-            0x100..=0xFFFF => ColumnType::TextU16,
-            _ => ColumnType::TextU32,
-        };
-        let size = |column: ColumnType, bytes: u64| {
-            column.data_size(count) + more + round_up(bytes) - bytes
-        };
-        let mut run = (column, size(column, bytes), bytes);
-        if equal && length > 1 {
-            let absent = u64::from(count - there) * u64::from(length);
-            let size = size(ColumnType::TextFixed, bytes + absent) + absent;
-            if size <= run.1 {
-                run = (ColumnType::TextFixed, size, bytes + absent);
-            }
-        }
-        let bytes = u32::try_from(run.2).ok().filter(|&bytes| bytes <= MAX_SPAN)?;
-        Some((run.0, run.1, bytes))
+        let offsets = offsets_column(bytes);
+        let size = u64::from(LIST_SIZE) + offsets.data_size(count + 1) + more;
+        let size = size + round_up(bytes) - bytes;
+        let bytes = u32::try_from(bytes).ok().filter(|&bytes| bytes <= MAX_SPAN)?;
+        Some((offsets, size, bytes))
     }
 
     /// The smallest plan for these values, whose places are listed from `from` on, with
@@ -689,7 +676,7 @@ impl Planner<'_> {
             return plain;
         };
         let waits = match &below {
-            Below::Nothing | Below::Dictionary(_) | Below::Run(_) | Below::Tensors(_) => false,
+            Below::Nothing | Below::Dictionary(_) | Below::Run(..) | Below::Tensors(_) => false,
             Below::Table(_, columns) => columns.iter().any(|column| column.waits),
             Below::List(child, _) => child.waits,
         };
@@ -1044,11 +1031,7 @@ impl Planner<'_> {
             let below = Below::List(Box::new(child), None);
             return Nested { column: ColumnType::FixedList, size, below };
         }
-        let offsets = match child.places.len() {
-            0..=0xFF => ColumnType::U8,
-            0x100..=0xFFFF => ColumnType::U16,
-            _ => ColumnType::U32,
-        };
+        let offsets = offsets_column(child.places.len().into());
         let size = LIST_SIZE as u64 + offsets.data_size(ends.len() as u32 + 1) + child.size;
         let below = Below::List(Box::new(child), Some((offsets, ends)));
         Nested { column: ColumnType::List, size, below }

@@ -39,7 +39,7 @@ pub use scalar::Scalar;
 pub(crate) use scalar::from_scalars;
 pub use table::{Column, ColumnPath, Pointer, Table};
 pub use tensor::{Tensor, TensorRef};
-pub use text::{Codes, Dictionary, Ends, Run};
+pub use text::{Codes, Dictionary, Offsets, Run};
 
 use crate::block::column::Elements;
 use crate::block::list::elements_of;

@@ -568,7 +568,7 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// Bytes of the whole column's slots, bitmaps and room for more included; of a dictionary also
-    /// those of its texts' cells. Without the column's header, and what lies elsewhere: text,
+    /// those of its texts' cells, and of a run those of its offsets. Without the column's header, and what lies elsewhere: text,
     /// objects, arrays, and the columns below. 0 for slots that are damaged. Constant time.
     ///
     /// ```
@@ -578,9 +578,11 @@ impl<'a, M: Mode> Column<'a, M> {
     /// ```
     pub fn slot_bytes(&self) -> u64 {
         let elements = &self.elements;
-        let texts = match elements.column.is_dictionary() {
-            true => elements.entries(self.bytes).ok().flatten(),
-            false => None,
+        let texts = match elements.column.is_run() {
+            true => {
+                List::load(self.bytes, elements.data).and_then(|list| list.offsets(self.bytes)).ok()
+            }
+            false => elements.entries(self.bytes).ok().flatten(),
         };
         let slots = elements.column.slots_size(elements.gaps, elements.capacity);
         match slots <= self.bytes.len() as u64 {
@@ -786,16 +788,21 @@ impl<'a, M: Mode> Column<'a, M> {
         }
     }
 
+    /// The offsets of a list, which is this column's.
+    pub(super) fn offsets_of(&self, list: List) -> Result<Self> {
+        let mut elements = list.offsets(self.bytes)?;
+        elements.first = self.elements.first;
+        let rest = elements.count.saturating_sub(elements.first);
+        elements.count = rest.min(self.elements.count.saturating_add(1));
+        Ok(Column { bytes: self.bytes, elements, mode: self.mode })
+    }
+
     /// Where the arrays of a list column begin among its [`elements`](Self::elements), and
     /// where the last one ends: one number more than rows. `None` where all have
     /// [one length](Self::fixed_length).
     pub fn offsets(&self) -> M::Out<Column<'a, M>> {
         M::out(self.list().and_then(|list| {
-            let Some(list) = list.filter(|list| list.length.is_none()) else { return Ok(None) };
-            let mut elements = list.offsets(self.bytes)?;
-            elements.first = self.elements.first;
-            elements.count = elements.count.saturating_sub(elements.first);
-            Ok(Some(Column { bytes: self.bytes, elements, mode: self.mode }))
+            list.filter(|list| list.length.is_none()).map(|list| self.offsets_of(list)).transpose()
         }))
     }
 

@@ -1,11 +1,9 @@
 //! Columns of text: dictionaries, runs, and searching them.
 
 use super::{Column, Mode};
-use crate::block::column::Elements;
 use crate::block::column_type::ColumnType;
-use crate::error::Result;
-#[cfg(feature = "alloc")]
-use crate::error::{Error, ErrorKind};
+use crate::block::list::List;
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::slice;
 use crate::format::cell::{Needle, inline_span, span_bytes};
 use crate::format::layout::*;
@@ -103,12 +101,11 @@ impl Codes<'_> {
     }
 }
 
-/// The texts of a column that lie behind each other, and where each ends: [`Column::run`].
+/// The texts of a column that lie behind each other, and where each begins: [`Column::run`].
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     bytes: &'a [u8],
-    start: usize,
-    ends: Ends<'a>,
+    offsets: Offsets<'a>,
 }
 
 impl<'a> Run<'a> {
@@ -117,15 +114,10 @@ impl<'a> Run<'a> {
         self.bytes
     }
 
-    /// Where the first row's text begins in [`bytes`](Self::bytes).
-    pub fn start(&self) -> usize {
-        self.start
-    }
-
-    /// Where each row's text ends, or that all are equally long. A text begins where the one before
-    /// it ends. It is empty where a row has no text.
-    pub fn ends(&self) -> Ends<'a> {
-        self.ends
+    /// Where each row's text begins in [`bytes`](Self::bytes), and where the last one ends: one
+    /// number more than rows. A row without a text has an empty one.
+    pub fn offsets(&self) -> Offsets<'a> {
+        self.offsets
     }
 }
 
@@ -135,17 +127,15 @@ impl core::fmt::Debug for Run<'_> {
     }
 }
 
-/// Where texts end, as the document stores it.
+/// Where texts begin, as the document stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ends<'a> {
+pub enum Offsets<'a> {
     /// Of at most 255 bytes.
     U8(&'a [u8]),
     /// Of at most 65,535 bytes.
     U16(&'a [u16]),
     /// Of more.
     U32(&'a [u32]),
-    /// All texts have so many bytes. Those of rows without a text are zero.
-    Fixed(usize),
 }
 
 impl<'a, M: Mode> Column<'a, M> {
@@ -178,16 +168,20 @@ impl<'a, M: Mode> Column<'a, M> {
         Ok(codes.map(|codes| Dictionary { texts, codes }))
     }
 
-    /// The texts that lie behind each other, and where each ends. `None` for other columns, and as
-    /// [`slots`](Self::slots) where the ends cannot be borrowed.
+    /// The texts that lie behind each other, and where each begins. `None` for other columns, and as
+    /// [`slots`](Self::slots) where the offsets cannot be borrowed.
     ///
     /// ```
-    /// use livebuf::{Ends, json};
-    /// let doc = json!(["Ada", "Bo", "Cy", null, "Dora", "Eve", "Fay", "Gus"]);
+    /// use livebuf::{Offsets, json};
+    /// let doc = json!([
+    ///     "Ada", "Bo", "Cy", null, "Dora", "Eve", "Fay", "Gus", "Hal", "Ian", "Jo", "Kim", "Liz",
+    ///     "Mo", "Ned", "Oz",
+    /// ]);
     /// let column = doc.valid()?.root().as_array().unwrap().as_column();
     /// let run = column.run().unwrap();
-    /// assert_eq!(run.bytes(), b"AdaBoCyDoraEveFayGus");
-    /// assert_eq!(run.ends(), Ends::U8(&[3, 5, 7, 7, 11, 14, 17, 20]));
+    /// assert!(run.bytes().starts_with(b"AdaBoCyDora"));
+    /// let Offsets::U8(offsets) = run.offsets() else { panic!("41 bytes") };
+    /// assert_eq!((offsets.len(), &offsets[..6]), (17, &[0, 3, 5, 7, 7, 11][..]));
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn run(&self) -> M::Out<Run<'a>> {
@@ -195,20 +189,16 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     fn find_run(&self) -> Result<Option<Run<'a>>> {
-        let Some(bytes) = self.run_bytes()? else { return Ok(None) };
-        let ends = match self.elements.column {
-            ColumnType::TextU8 => self.stored().map(Ends::U8),
-            ColumnType::TextU16 => self.stored().map(Ends::U16),
-            ColumnType::TextFixed => {
-                Some(Ends::Fixed(self.elements.text_length(self.bytes)? as usize))
-            }
-            _ => self.stored().map(Ends::U32),
+        let Some((bytes, column)) = self.run_parts()? else { return Ok(None) };
+        if column.len() != self.len() + 1 {
+            return Err(Error::new(ErrorKind::BadCount, column.elements.offset.into()));
+        }
+        let offsets = match column.elements.column {
+            ColumnType::U8 => column.stored().map(Offsets::U8),
+            ColumnType::U16 => column.stored().map(Offsets::U16),
+            _ => column.stored().map(Offsets::U32),
         };
-        let start = match self.elements.first {
-            0 => 0,
-            first => self.elements.end(self.bytes, first - 1)?,
-        };
-        Ok(ends.map(|ends| Run { bytes, start: start as usize, ends }))
+        Ok(offsets.map(|offsets| Run { bytes, offsets }))
     }
 
     /// How many rows have each text, in the order in which texts are met: by rows, or by the codes
@@ -282,7 +272,7 @@ impl<'a, M: Mode> Column<'a, M> {
         {
             return self.find_code(start, dictionary.codes, code);
         }
-        if let Some(run) = self.run_bytes()? {
+        if let Some(run) = self.run_parts()? {
             return self.find_in_run(start, run, text.as_bytes());
         }
         let cell = if text.len() <= MAX_INLINE { inline_span(text.as_bytes()) } else { 0 };
@@ -302,38 +292,44 @@ impl<'a, M: Mode> Column<'a, M> {
         Ok(None)
     }
 
-    /// The bytes of the texts of a run; `None` in other columns.
-    fn run_bytes(&self) -> Result<Option<&'a [u8]>> {
-        match self.elements.entries(self.bytes)?.filter(|_| self.elements.column.is_run()) {
-            Some(run) => slice(self.bytes, run.data.into(), run.count.into()).map(Some),
-            None => Ok(None),
+    /// The bytes of a run's texts, and its offsets; `None` for other columns.
+    fn run_parts(&self) -> Result<Option<(&'a [u8], Self)>> {
+        if !self.elements.column.is_run() {
+            return Ok(None);
         }
+        let list = List::load(self.bytes, self.elements.data)?;
+        let run = list.child(self.bytes)?;
+        let bytes = slice(self.bytes, run.data.into(), run.count.into())?;
+        Ok(Some((bytes, self.offsets_of(list)?)))
     }
 
     /// The first row from `start` on whose text in a run this is. Only texts of its length are
     /// looked at.
-    fn find_in_run(&self, start: usize, run: &[u8], text: &[u8]) -> Result<Option<usize>> {
-        let elements = Elements {
-            first: self.elements.first.saturating_add(start as u32),
-            count: self.elements.count.saturating_sub(start as u32),
-            ..self.elements
-        };
-        let is_here = |begin: u32, end: u32| {
-            end.wrapping_sub(begin) as usize == text.len()
-                && run.get(begin as usize..end as usize) == Some(text)
-        };
-        let (mut row, mut begin) = (start, 0);
-        if elements.count > 0 {
-            (begin, _) = elements.bounds(self.bytes, elements.first)?;
-        }
-        for slot in elements.first..elements.first.saturating_add(elements.count) {
-            let end = elements.end(self.bytes, slot)?;
-            if is_here(begin, end) && self.present(row, 1)? == 1 {
-                return Ok(Some(row));
+    fn find_in_run(
+        &self,
+        start: usize,
+        (run, offsets): (&[u8], Self),
+        text: &[u8],
+    ) -> Result<Option<usize>> {
+        let offsets = offsets.elements;
+        let (mut row, mut begin, mut found) = (start, None, Ok(None));
+        let slots = offsets.first.saturating_add(start as u32)..offsets.first + offsets.count;
+        offsets.each_offset(self.bytes, slots, |end| {
+            let Some(begin) = begin.replace(end) else { return true };
+            row += 1;
+            if end.wrapping_sub(begin) as usize != text.len()
+                || run.get(begin as usize..end as usize) != Some(text)
+            {
+                return true;
             }
-            (row, begin) = (row + 1, end);
-        }
-        Ok(None)
+            match self.present(row - 1, 1) {
+                Ok(0) => return true,
+                Ok(_) => found = Ok(Some(row - 1)),
+                Err(error) => found = Err(error),
+            }
+            false
+        })?;
+        found
     }
 
     /// The first row from `start` on that has a code, if there is a code. Linear in the rows.

@@ -13,6 +13,7 @@ use crate::block::map;
 use crate::block::nested::{Columns, Found, count_elements, count_slots};
 use crate::block::owner::Owner;
 use crate::block::record::{Block, Raw, Record, check_extended_span, check_immediate};
+use crate::block::run;
 use crate::block::shape::Shape;
 use crate::block::table::{Table, check_orders, check_orders_header, extra};
 use crate::block::tensor::check_tensor;
@@ -394,6 +395,8 @@ struct Walk<'a, 's> {
     only: &'s [u32],
     /// That column, once it was found: its table, and its place there.
     chosen: Option<(Table, u32)>,
+    /// What a column's data is: text while the bytes of a run are checked.
+    data: RegionKind,
     /// Hears of regions of some kinds. It has no type of its own, so that there is one walk in a
     /// program.
     visit: Option<(Kinds, &'s mut dyn FnMut(Region))>,
@@ -454,8 +457,9 @@ impl<'a, 's> Walk<'a, 's> {
             return Err(Error::with_detail(ErrorKind::ScratchTooSmall, 0, needed));
         };
         let stats = Stats { used: bytes.len() as u64, ..Stats::default() };
-        let (texts, only, chosen) = ([0; 16], &[][..], None);
-        Ok(Walk { bytes, exclusive, shared, stats, holes: 0, texts, only, chosen, visit: None })
+        let (texts, only, data) = ([0; 16], &[][..], RegionKind::Data);
+        let (holes, chosen, visit) = (0, None, None);
+        Ok(Walk { bytes, exclusive, shared, stats, holes, texts, only, chosen, data, visit })
     }
 
     fn document(mut self) -> Result<Stats> {
@@ -767,7 +771,7 @@ impl<'a, 's> Walk<'a, 's> {
             return Ok(());
         }
         self.stats.values += values;
-        if !column.column.is_nested() {
+        if column.column.slot() != Slot::Nested {
             return Ok(());
         }
         if values > 0 {
@@ -860,7 +864,7 @@ impl<'a, 's> Walk<'a, 's> {
                 let owner = Owner { block: block.offset, column: 0 };
                 let elements = Elements::load(self.bytes, block)?;
                 self.column(elements, owner, None, 0)?;
-                if elements.column.is_nested() {
+                if elements.column.slot() == Slot::Nested {
                     self.count_column(elements, elements.count as u64, above + 1)?;
                     return Ok(Open::Columns(Columns::new(elements, above)));
                 }
@@ -1100,21 +1104,21 @@ impl<'a, 's> Walk<'a, 's> {
         let nested = column.column.is_nested();
         let without = column.capacity == 0 && !nested;
         let beyond = column.count > column.capacity || column.count > MAX_ELEMENTS;
-        let bare = without && column.column.has_entries();
+        let bare = without && column.column.is_dictionary();
         if beyond || bare || without != (column.data == 0) {
             return Err(error(ErrorKind::BadCount, offset));
         }
         if !column.has_slots() && column.capacity != column.count {
             return Err(error(ErrorKind::BadCount, offset + ARRAY_CAPACITY as u64));
         }
-        if !matches!(column.column, ColumnType::List | ColumnType::FixedList) {
+        if !column.column.is_list() {
             check_tensor(self.bytes, column, in_table)?;
         }
         if without {
             return Ok(());
         }
         if nested {
-            if depth == MAX_COLUMN_DEPTH {
+            if depth == MAX_COLUMN_DEPTH && !column.column.is_run() {
                 let limit = MAX_COLUMN_DEPTH as u64;
                 return Err(Error::with_detail(ErrorKind::NestingLimit, offset, limit));
             }
@@ -1124,7 +1128,7 @@ impl<'a, 's> Walk<'a, 's> {
             };
         }
         let (data, end) = (column.data as u64, column.data as u64 + column.data_size());
-        self.claim_block(RegionKind::Data, data, end - data)?;
+        self.claim_block(self.data, data, end - data)?;
         self.bitmaps(column, data)?;
         let (values, count) = (column.values_at(), column.count);
         // Where slots that are used end.
@@ -1151,10 +1155,6 @@ impl<'a, 's> Walk<'a, 's> {
             Slot::Code => {
                 self.zero(behind, column.entries_at())?;
                 self.dictionary(column)?;
-            }
-            Slot::End => {
-                self.zero(behind, column.entries_at())?;
-                self.run(column)?;
             }
             _ => self.zero(behind, end)?,
         }
@@ -1188,38 +1188,6 @@ impl<'a, 's> Walk<'a, 's> {
                 Err(error(ErrorKind::BadIndex, at))
             }
         }
-    }
-
-    /// Checks the texts of a run and claims their bytes.
-    fn run(&mut self, column: Elements) -> Result<()> {
-        let at = column.entries_at();
-        let header = self.entries_header(at)?;
-        let run = column.entries(self.bytes)?.unwrap_or(header);
-        let bare = run.capacity == 0;
-        if run.count > run.capacity.min(MAX_SPAN) || bare != (run.data == 0) {
-            return Err(error(ErrorKind::BadCount, at));
-        }
-        let (data, size, count) = (run.data as u64, run.data_size(), run.count as u64);
-        if !bare {
-            self.claim_block(RegionKind::Text, data, size)?;
-            self.zero(data + count, data + size)?;
-        }
-        let empty = column.column == ColumnType::TextFixed && column.count > 0 && run.count == 0;
-        if empty || column.check_ends(self.bytes, run.count)? != run.count {
-            return Err(error(ErrorKind::BadCount, at));
-        }
-        let all = text(slice(self.bytes, data, count)?, data)?;
-        let fixed = column.is_fixed().then(|| run.count / column.count.max(1));
-        for slot in 0..column.count {
-            let end = match fixed {
-                Some(length) => length * (slot + 1),
-                None => column.end(self.bytes, slot)?,
-            };
-            if !all.is_char_boundary(end as usize) {
-                return Err(error(ErrorKind::BadText, data + end as u64));
-            }
-        }
-        Ok(())
     }
 
     /// Checks that bits from `count` on are 0.
@@ -1268,8 +1236,7 @@ impl<'a, 's> Walk<'a, 's> {
         Ok(())
     }
 
-    /// A header within a table or list.
-    /// The header of a dictionary's texts or of a run's bytes, which has no gaps and is no tensor.
+    /// The header of a dictionary's texts, which has no gaps and is no tensor.
     fn entries_header(&self, at: u64) -> Result<Elements> {
         let header = self.column_header(at)?;
         if load_u8(self.bytes, at + ARRAY_GAPS as u64)? != GAPS_NONE {
@@ -1279,6 +1246,7 @@ impl<'a, 's> Walk<'a, 's> {
         Ok(header)
     }
 
+    /// A header within a table or list.
     fn column_header(&self, offset: u64) -> Result<Elements> {
         if load_u8(self.bytes, offset)? != KIND_ARRAY {
             return Err(error(ErrorKind::WrongBlock, offset));
@@ -1391,29 +1359,24 @@ impl<'a, 's> Walk<'a, 's> {
         let in_table = load_u8(self.bytes, owner.block as u64)? == KIND_TABLE;
         check_tensor(self.bytes, column, in_table)?;
         let owner = Owner { block: list.offset, column: 0 };
-        let above = Above::arrays(self.bytes, column, list)?;
-        self.column(child, owner, above, depth)
+        if !column.column.is_run() {
+            let above = Above::arrays(self.bytes, column, list)?;
+            return self.column(child, owner, above, depth);
+        }
+        self.data = RegionKind::Text;
+        self.column(child, owner, None, depth)?;
+        self.data = RegionKind::Data;
+        run::check(self.bytes, list)
     }
 
     /// Checks a list's offsets; the last of them.
     fn offsets(&mut self, list: List, rows: u32) -> Result<u64> {
         self.column_header((list.offset + LIST_OFFSETS) as u64)?;
         let offsets = list.offsets(self.bytes)?;
-        if offsets.count as u64 != rows as u64 + 1 {
-            return Err(error(ErrorKind::BadCount, offsets.offset as u64));
-        }
         let owner = Owner { block: list.offset, column: 0 };
         let tensor = (offsets.offset + ARRAY_TENSOR) as u64;
         self.zero(tensor, tensor + 1)?;
         self.column(offsets, owner, None, MAX_COLUMN_DEPTH)?;
-        let mut last = 0;
-        for index in 0..offsets.count {
-            let offset = offsets.slot(self.bytes, index)?.cell;
-            if offset < last || index == 0 && offset != 0 {
-                return Err(error(ErrorKind::BadIndex, offsets.offset as u64));
-            }
-            last = offset;
-        }
-        Ok(last)
+        list.check_offsets(self.bytes, rows).map(u64::from)
     }
 }
