@@ -514,7 +514,7 @@ class TestWide:
             rows[row]["k299"] = doc[row]["k299"] = f"text {row}"
             del rows[row]["k100"], doc[row]["k100"]
         rows.append({f"k{n}": None for n in range(300)})
-        doc.append(rows[-1])
+        doc.root.append(rows[-1])
         rows[3]["one more"] = doc[3]["one more"] = [1, {"a": 2}]
         del rows[0], doc[0]
         assert doc == rows
