@@ -918,7 +918,7 @@ fn one_is_no_plural() {
         (&stats, &["1 table with 1 column;", "1 array,", "50 objects"][..]),
         (&one, &["1 value: 0 objects, 0 arrays", "compact: 1 byte;"]),
         (&bytes, &["1 block in the free list", "and on: 1 bit"]),
-        (&table, &["table of 1 column;", "50 rows"]),
+        (&table, &["further fields none; 1 column", "column struct, count 50"]),
         (&told, &["in 1 place"]),
         (&failed, &["has 1 element,"]),
     ] {
@@ -973,7 +973,7 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         .collect();
     let json = format!(
         r#"{{"map":{{{}}},"i":[1,-300,70000],"f":[1.5,0.1],"b":[true,false],"s":["a","a longer text"],
-           "mixed":[null,1,"x",{{}},[],123456789012345678901],"aa":[[1],[{{}}]],"shared":["a longer text"],
+           "mixed":[null,1,"x",{{}},[],123456789012345678901],"aa":[[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16],["x"]],"shared":["a longer text"],
            "codes":["open","held, for a while","open","open","open","open","open","open","open","open","open","open"],
            "run":["Ada",null,"Bo","Cy","Dora","Eve","a longer text","Gus","Hal","Ian","Jo","Kim","Liz","Mo","Ned","Ole",
                   "Pia","Quy","Roy","Sue"],
@@ -1039,10 +1039,10 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         "[5]: number text \"123456789012345678901\"",
         "column arrays, count 2",
         "[0]: array at",
-        "column i8, count 1",
-        "table of 5 columns; shape at",
-        "40 rows; bitmaps none",
-        "of the array at",
+        "column i8, count 16",
+        "table; shape at",
+        "bitmaps none; of the array at",
+        "further fields none; 5 columns",
         "column 1 of the table at",
         "\"id\": column i8, count 40",
         "\"place\": column struct, count 40, some null",
