@@ -91,7 +91,7 @@ pub fn wide_tree(input: &mut Input<'_>) -> Tree {
     let mut row = |number: usize| {
         let lacks: Vec<usize> = (0..lacking).map(|_| input.below(keys)).collect();
         let value = |(column, &kind): (usize, &usize)| match kind {
-            0 if number % 3 == 0 => Tree::Null,
+            0 if number.is_multiple_of(3) => Tree::Null,
             0 | 1 => Tree::String(["a", "a longer text", "b"][(number + column) % 3].into()),
             2 => Tree::Float((number as f64 / 3.0).to_bits()),
             3 => Tree::Array(vec![Tree::Int(number as i64); column % 3]),
