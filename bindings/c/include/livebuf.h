@@ -3339,7 +3339,8 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_member_in_(const livebuf_doc *doc, uint64_
     if (home + 40 > size) return ask;
     used = livebuf_load2_(bytes + home + 20);
     /* Each column has as many elements as there are rows. A wide shape is for the library. */
-    if ((head & 0xFF) != 8 || !used || row >= livebuf_load4_(bytes + home + 28)) return ask;
+    if ((head & 0xFF) != 8 || !used || used > 255) return ask;
+    if (row >= livebuf_load4_(bytes + home + 28)) return ask;
     found = livebuf_in_shape_(bytes, size, head >> 32, used, key, length, mix);
     /* What no column has may be among the extras. */
     if (found < 0) return found == -2 || livebuf_load4_(bytes + home + 16) ? ask : none;
