@@ -3162,36 +3162,40 @@ LIVEBUF_ALWAYS_ uint64_t livebuf_load_(const uint8_t *from, uint64_t width) {
   return livebuf_load4_(from);
 }
 
-/* The text in a slot of a column whose texts lie behind each other, or are named by codes (6.1).
-   `values`: where its slots begin. `room`, `count`: capacity and count of the column. */
-LIVEBUF_HOT_ livebuf_cell_ livebuf_text_in_(const uint8_t *bytes, uint64_t size, uint32_t column,
-                                            uint64_t values, uint64_t room, uint64_t count,
-                                            uint32_t slot) {
+/* The text in a slot of a column whose texts are named by codes (6.1). `values`: where its slots
+   begin. `room`: the column's capacity. */
+LIVEBUF_HOT_ livebuf_cell_ livebuf_coded_(const uint8_t *bytes, uint64_t size, uint64_t width,
+                                          uint64_t values, uint64_t room, uint32_t slot) {
   const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
-  uint64_t width = column == 28 ? 0 : column < 25 ? column - 22 : (uint64_t)1 << (column - 25);
-  uint64_t at = values + width * slot, start = 0, end;
-  /* The header of a column of the texts that codes name, or of the bytes of all texts. */
-  uint64_t below = values + ((width * room + 7) & ~(uint64_t)7), held, data;
+  uint64_t at = values + width * slot, code, cell;
+  /* The header of the column of the texts. */
+  uint64_t below = values + ((width * room + 7) & ~(uint64_t)7);
   if (at + width > size || below + 16 > size) return ask;
-  held = livebuf_load4_(bytes + below + 4);
-  data = livebuf_load4_(bytes + below + 12);
-  if (column < 25) {
-    uint64_t code = livebuf_load_(bytes + at, width), cell;
-    at = data + 8 * code;
-    if (code >= held || at + 8 > size) return ask;
-    cell = livebuf_load8_(bytes + at);
-    /* The column below owns the text (3.3). */
-    if (!(cell >> 63)) cell &= ~((uint64_t)1 << 62);
-    return livebuf_cell_of_(LIVEBUF_TAG_STRING, cell, at);
-  }
-  if (width) {
-    end = livebuf_load_(bytes + at, width);
-    if (slot) start = livebuf_load_(bytes + at - width, width);
-  } else {
-    /* `slot` is below the count, so this is not 0. */
-    start = held / count * slot;
-    end = start + held / count;
-  }
+  code = livebuf_load_(bytes + at, width);
+  at = livebuf_load4_(bytes + below + 12) + 8 * code;
+  if (code >= livebuf_load4_(bytes + below + 4) || at + 8 > size) return ask;
+  cell = livebuf_load8_(bytes + at);
+  /* The column below owns the text (3.3). */
+  if (!(cell >> 63)) cell &= ~((uint64_t)1 << 62);
+  return livebuf_cell_of_(LIVEBUF_TAG_STRING, cell, at);
+}
+
+/* The text in a slot of a column whose texts lie behind each other, in the list at `list` (6.4). */
+LIVEBUF_HOT_ livebuf_cell_ livebuf_run_text_(const uint8_t *bytes, uint64_t size, uint64_t list,
+                                             uint32_t slot) {
+  const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
+  uint64_t head, at, width, start, end, data;
+  if (list + 48 > size || bytes[list] != 9 || bytes[list + 1]) return ask;
+  /* Offsets of one, two or four bytes without gaps. */
+  head = livebuf_load8_(bytes + list + 32);
+  width = (head >> 8 & 0xFF) - 6;
+  if ((head & 0xFF) != 5 || width > 2 || head >> 16 & 0xFF) return ask;
+  width = (uint64_t)1 << width;
+  at = livebuf_load4_(bytes + list + 44) + width * slot;
+  if ((uint64_t)slot + 1 >= head >> 32 || at + 2 * width > size) return ask;
+  start = livebuf_load_(bytes + at, width);
+  end = livebuf_load_(bytes + at + width, width);
+  data = livebuf_load4_(bytes + list + 28);
   if (end < start || end - start > 0x3FFFFFFFu || data + end > 0xFFFFFFFFu) return ask;
   return livebuf_cell_of_(LIVEBUF_TAG_STRING, (data + start) | (end - start) << 32, 0xFFFFFFFFu);
 }
@@ -3223,14 +3227,19 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(const uint8_t *bytes, uint64_t 
   data = second >> 32;
   if ((first & 0xFF) != 5 || slot >= first >> 32) return ask;
   if (gaps) {
-    /* Left to the library: two bitmaps, which are rare, and columns 13 to 18. Bitmaps of 16 to 18
-       lie elsewhere. */
-    if (gaps > 2 || (column > 12 && column < 19) || column > 28) return ask;
-    if (data + slot / 8 + 1 > size) return ask;
-    if (!(bytes[data + slot / 8] >> (slot & 7) & 1)) {
+    /* Left to the library: two bitmaps, which are rare, and columns 13 to 18. Those of lists lie
+       where the list says. */
+    uint64_t bits = data;
+    if (gaps > 2 || (column > 12 && column < 19) || column > 25) return ask;
+    if (column == 25) {
+      if (data + 16 > size) return ask;
+      bits = livebuf_load4_(bytes + data + 8);
+    }
+    if (bits + slot / 8 + 1 > size) return ask;
+    if (!(bytes[bits + slot / 8] >> (slot & 7) & 1)) {
       return livebuf_cell_of_(gaps == 1 ? LIVEBUF_TAG_NULL : 0, 0, 0);
     }
-    data += ((second & 0xFFFFFFFFu) + 63) / 64 * 8;
+    if (column != 25) data += ((second & 0xFFFFFFFFu) + 63) / 64 * 8;
   }
   switch (column) {
     case 0: /* tagged cells */
@@ -3313,11 +3322,9 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(const uint8_t *bytes, uint64_t 
       return livebuf_number_(number, 9007199254740992.0);
     case 23: /* texts by codes */
     case 24:
+      return livebuf_coded_(bytes, size, column - 22, data, second & 0xFFFFFFFFu, slot);
     case 25: /* texts behind each other */
-    case 26:
-    case 27:
-    case 28:
-      return livebuf_text_in_(bytes, size, column, data, second & 0xFFFFFFFFu, first >> 32, slot);
+      return livebuf_run_text_(bytes, size, data, slot);
     default: return ask;
   }
 }

@@ -319,6 +319,18 @@ static size_t sample(uint8_t *memory, size_t capacity, int which) {
     }
     size_t length;
     return livebuf_compact_into(&doc, memory, capacity, &length) ? 0 : length;
+  } else if (which == 7) {
+    /* Texts behind each other, in rows and in arrays: enough of them that they take less so. */
+    static char text[4096];
+    int at = sprintf(text, "{\"rows\":[");
+    for (int i = 0; i < 24; i++) {
+      at += sprintf(text + at, "%s{\"name\":\"%.*s%d\",\"id\":", i ? "," : "", i % 9, "a name of", i);
+      at += sprintf(text + at, i % 5 ? "\"id %d\"}" : "null}", i * 7919);
+    }
+    at += sprintf(text + at, "],\"list\":[\"first\"");
+    for (int i = 0; i < 24; i++) at += sprintf(text + at, ",\"%d of the list\"", i * 104729);
+    at += sprintf(text + at, "]}");
+    if (livebuf_from_json_into(&doc, memory, capacity, text, (size_t)at, NULL)) return 0;
   } else {
     /* An object with an index, and with free space. */
     if (livebuf_init(&doc, memory, capacity)) return 0;
@@ -353,12 +365,12 @@ int main(int count, char **arguments) {
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || mprotect(memory + ROOM, page, PROT_NONE)) return 2;
   while (done_bytes < wanted) {
-    size_t length = sample(good, sizeof good, (int)(documents++ % 8));
+    size_t length = sample(good, sizeof good, (int)(documents++ % 9));
     CHECK(length > 0);
     uint8_t *bytes = memory + ROOM - length;
     memcpy(bytes, good, length);
-    /* Every ninth is garbage throughout but for the first bytes. */
-    size_t damage = documents % 9 ? 1 + any() % 6 : length;
+    /* Every tenth is garbage throughout but for the first bytes. */
+    size_t damage = documents % 10 ? 1 + any() % 6 : length;
     for (size_t i = 0; i < damage; i++) {
       size_t at = damage == length ? (i < 24 ? 4 : i) : any() % length;
       uint8_t odd[] = {(uint8_t)any(), 0, 0xFF, 0x80, (uint8_t)(bytes[at] ^ (1 << any() % 8))};
