@@ -3189,7 +3189,7 @@ LIVEBUF_HOT_ livebuf_cell_ livebuf_run_text_(const uint8_t *bytes, uint64_t size
   /* Offsets of one, two or four bytes without gaps. */
   head = livebuf_load8_(bytes + list + 32);
   width = (head >> 8 & 0xFF) - 6;
-  if ((head & 0xFF) != 5 || width > 2 || head >> 16 & 0xFF) return ask;
+  if ((head & 0xFF) != 5 || width > 2 || head >> 16 & 0xFFFF) return ask;
   width = (uint64_t)1 << width;
   at = livebuf_load4_(bytes + list + 44) + width * slot;
   if ((uint64_t)slot + 1 >= head >> 32 || at + 2 * width > size) return ask;
