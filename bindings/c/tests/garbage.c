@@ -324,7 +324,8 @@ static size_t sample(uint8_t *memory, size_t capacity, int which) {
     static char text[4096];
     int at = sprintf(text, "{\"rows\":[");
     for (int i = 0; i < 24; i++) {
-      at += sprintf(text + at, "%s{\"name\":\"%.*s%d\",\"id\":", i ? "," : "", i % 9, "a name of", i);
+      at += sprintf(text + at, "%s{\"name\":\"%.*s%d\",\"id\":", i ? "," : "", i % 9, "a name of",
+                    i);
       at += sprintf(text + at, i % 5 ? "\"id %d\"}" : "null}", i * 7919);
     }
     at += sprintf(text + at, "],\"list\":[\"first\"");

@@ -5,7 +5,8 @@
 //!      kind  form  place  shape  bits   owner   extras  columns  zero    column headers
 //! ```
 //!
-//! Each column has an element for every row, so the first one's count is that of the rows. Where the form is 1, one more column says in which order some rows have their members.
+//! Each column has an element for every row, so the first one's count is that of the rows. Where
+//! the form is 1, one more column says in which order some rows have their members.
 //!
 //! A table never moves while it lives: its headers keep their places. Their data may move.
 

@@ -1046,7 +1046,7 @@ impl<'v> Copier<'v> {
         Ok(at)
     }
 
-    /// Copies a list with its offsets and elements. Of a run, it may be a part. Of a run, it may be a part.
+    /// Copies a list with its offsets and elements, or a run or a part of one.
     fn list<S: Storage, O: Observer>(
         &mut self,
         sink: &mut Sink<'_, S, O>,

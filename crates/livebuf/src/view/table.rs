@@ -568,8 +568,9 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// Bytes of the whole column's slots, bitmaps and room for more included; of a dictionary also
-    /// those of its texts' cells, and of a run those of its offsets. Without the column's header, and what lies elsewhere: text,
-    /// objects, arrays, and the columns below. 0 for slots that are damaged. Constant time.
+    /// those of its texts' cells, and of a run those of its offsets. Without the column's header, and
+    /// what lies elsewhere: text, objects, arrays, and the columns below. 0 for slots that are
+    /// damaged. Constant time.
     ///
     /// ```
     /// let doc = livebuf::json!([1, 2, 300]);

@@ -762,8 +762,8 @@ impl<'a, 's> Walk<'a, 's> {
         Ok(())
     }
 
-    /// Counts the slots of a column below rows and arrays that are there, `above` containers around them,
-    /// and all below it. Values that are counted when they are met are left out.
+    /// Counts the slots of a column below rows and arrays that are there, `above` containers around
+    /// them, and all below it. Values that are counted when they are met are left out.
     fn count_column(&mut self, column: Elements, slots: u64, above: u16) -> Result<()> {
         let (values, nulls) = count_slots(self.bytes, column, slots)?;
         self.stats.values += nulls;
