@@ -18,7 +18,7 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-all test-rust test-python test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-long \
+.PHONY: demo test test-all test-rust test-python test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
 	test-files test-address test-thread test-miri test-32 test-shared libraries pytest fuzz coverage lint \
 	lint-rust lint-python fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
 	python bench-python bench-engines docs release
@@ -197,6 +197,10 @@ test-size:
 # serde_json it would change. Builds serde_json and what uses it once more.
 test-features:
 	$(CARGO) test -p livebuf-tests --test json --features serde_json/arbitrary_precision
+
+# Leaves out each check of the validator in turn, and says which ones no vector notices: a minute.
+test-checks:
+	CARGO="$(CARGO)" $(PYTHON) testdata/weaken.py $(ARGS)
 
 # All oracles on new inputs. Says how many, and by which seeds they are made again. Then logs with a
 # fault at every step, and one writer and three readers of shared memory for a minute.
