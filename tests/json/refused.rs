@@ -1,10 +1,10 @@
 //! Small documents, each with one fault that only one check of a validator sees. `testdata/weaken.py`
 //! shows which checks these are.
 
-use crate::vectors::{encoded, tensors};
+use crate::vectors::{encoded, map_of_numbers, tensors};
 use ColumnType::*;
 use livebuf::layout::*;
-use livebuf::{ColumnType, DocBuf};
+use livebuf::{ColumnType, DocBuf, New};
 
 /// A document's bytes, to be changed.
 #[derive(Clone)]
@@ -209,6 +209,7 @@ pub(crate) fn refused() -> Vec<(&'static str, Vec<u8>)> {
     tables(&mut all);
     lists(&mut all);
     nesting(&mut all);
+    maps(&mut all);
     all.into_iter().map(|(name, bytes)| (name, bytes.0)).collect()
 }
 
@@ -232,6 +233,15 @@ pub(crate) fn accepted() -> Vec<(&'static str, Vec<u8>)> {
         ("extras_of_no_rows", none.put(table + 16, at)),
         ("shapes_unused", Bytes::json("1").shape(&shape(2, &[b"a"])).shape(&wide_shape(256))),
         ("free_list_empty", Bytes::json("1").aux(18, &[], 0, 0)),
+        ("map_empty", map(&[] as &[&str])),
+        ("map_of_16", map(&keys(16))),
+        ("map_tree_of_one", with_tree(&keys(1))),
+        ("map_tree_of_12_levels", tree_of(12)),
+        ("map_hole_and_empty_key", {
+            let mut doc = DocBuf::from_bytes_unvalidated(&map(&["a", "", "b"]).0).unwrap();
+            doc.remove_pointer("/a").unwrap();
+            Bytes(doc.to_vec())
+        }),
     ];
     all.into_iter().map(|(name, bytes)| (name, bytes.0)).collect()
 }
@@ -921,7 +931,7 @@ fn lists(all: All<'_>) {
 fn nesting(all: All<'_>) {
     let of = |text: &str, levels: usize| Bytes::json(text).within(levels);
     let empty = Bytes::plain("[]");
-    all.push(("NestingLimit_arrays_1001", empty.within(1000)));
+    all.push(("NestingLimit_arrays", empty.within(1000)));
     all.push(("NestingLimit_object", Bytes::plain("{}").within(1000)));
     let rows = r#"[{"a":1},{"a":2}]"#;
     all.push(("NestingLimit_rows", of(rows, 999)));
@@ -932,4 +942,175 @@ fn nesting(all: All<'_>) {
     let list = "[[[1],[2,3]],[[4],[5,6]],[[7]],[[8,9,10]]]";
     all.push(("NestingLimit_list_of_lists", of(list, 998)));
     all.push(("NestingLimit_in_rows", of(r#"[{"a":[]},{"a":1}]"#, 998)));
+}
+
+/// A map with these keys, as the root.
+fn map(keys: &[impl AsRef<str>]) -> Bytes {
+    let mut doc = DocBuf::new().unwrap();
+    let node = doc.set_root(New::Map { capacity: 0 }).unwrap().unwrap();
+    for (value, key) in (0..).zip(keys) {
+        doc.set(node, key.as_ref(), value).unwrap();
+    }
+    Bytes(doc.to_vec())
+}
+
+fn keys(count: usize) -> Vec<std::string::String> {
+    (0..count).map(|n| format!("k{n:02}")).collect()
+}
+
+fn with_tree(keys: &[impl AsRef<str>]) -> Bytes {
+    let mut doc = DocBuf::from_bytes_unvalidated(&map(keys).0).unwrap();
+    doc.order(doc.root_id().unwrap()).unwrap();
+    Bytes(doc.to_vec())
+}
+
+fn node(level: u8, items: &[u32]) -> Vec<u8> {
+    let mut node = vec![level, items.len() as u8, 0, 0];
+    node.extend(items.iter().flat_map(|item| item.to_le_bytes()));
+    node.resize(NODE_SIZE as usize, 0);
+    node
+}
+
+/// A map of two entries with a tree of so many levels.
+fn tree_of(levels: u8) -> Bytes {
+    let mut doc = with_tree(&keys(2));
+    let mut nodes = [0, 1].map(|entry| doc.push(&node(0, &[entry])));
+    for level in 1..levels - 1 {
+        nodes = nodes.map(|below| doc.push(&node(level, &[below])));
+    }
+    let root = doc.push(&node(levels - 1, &nodes));
+    let map = doc.word(8);
+    doc.put(map + MAP_ROOT as usize, root)
+}
+
+fn maps(all: All<'_>) {
+    let field = |doc: &Bytes, field: u32| doc.word(8) + field as usize;
+    let put = |doc: Bytes, at: u32, value: u32| {
+        let at = field(&doc, at);
+        doc.put(at, value)
+    };
+    let key_at = |doc: &Bytes, number: u32| {
+        let entries = doc.word(field(doc, MAP_ENTRIES));
+        match doc.0[doc.word(8) + MAP_FORM as usize] {
+            0 => entries + entry_key_at(number) as usize,
+            _ => entries + 8 * number as usize,
+        }
+    };
+    let few = map(&["a", "b", "c"]);
+    let at = few.word(8);
+    let capacity = few.word(at + MAP_CAPACITY as usize) as u32;
+    for (name, byte) in [("NotZero_map_header", 2), ("NotZero_map_header_end", 3)] {
+        all.push((name, few.clone().set(at + byte, &[1])));
+    }
+    all.push(("BadCount_map_live_less", put(few.clone(), MAP_LIVE, 2)));
+    all.push(("BadCount_map_live_more", put(few.clone(), MAP_LIVE, 4)));
+    all.push(("BadCount_map_used_above_capacity", put(few.clone(), MAP_CAPACITY, 2)));
+    all.push(("BadCount_map_last_is_a_hole", put(few.clone(), MAP_USED, 4)));
+    all.push(("Overlap_map_entries_at_0", put(few.clone(), MAP_ENTRIES, 0)));
+    all.push(("BadCount_map_buckets_without_block", put(few.clone(), MAP_BUCKETS, 1)));
+    all.push(("Misaligned_map", few.clone().misplace(8, MAP_WITH_VALUES_SIZE as usize)));
+    let size = entries_size(capacity.into()) as usize;
+    let entries = at + MAP_ENTRIES as usize;
+    all.push(("Misaligned_map_entries", few.clone().misplace(entries, size)));
+    all.push(("OutOfBounds_map_entries", few.clone().put(entries, few.used() as u32)));
+    assert!(capacity > 3);
+    all.push(("NotZero_map_unused_key", few.clone().set(key_at(&few, 3), &[1])));
+    all.push(("NotZero_map_last_unused", few.clone().set(few.word(entries) + size - 1, &[1])));
+    let text = |bytes: &[u8]| few.clone().set(key_at(&few, 1), &inline(bytes).to_le_bytes());
+    all.push(("BadText_map_key", text(b"\xFF")));
+    all.push(("DuplicateKey_map_of_three", text(b"a")));
+    all.push(("BadCell_map_key_behind_inline", text(b"b").set(key_at(&few, 1) + 3, &[1])));
+    let mut long = few.clone();
+    let key = long.push(&[b'k'; 1025]);
+    let long = long.set(key_at(&few, 1), &span(key, 1025).to_le_bytes());
+    all.push(("BadCell_map_key_of_1025_not_owned", long));
+    let empty = map(&[] as &[&str]);
+    all.push(("BadCount_map_entries_of_nothing", put(empty.clone(), MAP_ENTRIES, 32)));
+    let mut doc = empty.clone();
+    let leaf = doc.push(&node(0, &[0]));
+    all.push(("BadCount_map_tree_of_nothing", put(doc, MAP_ROOT, leaf)));
+    let mut doc = empty;
+    let block = doc.push(&[0; 56]);
+    all.push(("BadCount_map_block_of_no_buckets", put(doc, MAP_HASH, block)));
+    let values = Bytes(map_of_numbers().to_vec());
+    all.push(("UnsupportedFeature_reserved_node_of_map", values.set(16, &[0x22])));
+    trees(all);
+    // 17 keys without the block that finds them.
+    let hashed = map(&keys(17));
+    let bare = put(put(hashed.clone(), MAP_HASH, 0), MAP_BUCKETS, 0);
+    all.push(("BadCount_map_of_17_without_index", bare));
+    let block = hashed.word(field(&hashed, MAP_HASH));
+    let buckets = hashed.word(field(&hashed, MAP_BUCKETS));
+    let first = block.next_multiple_of(64);
+    // Bytes before and behind the buckets: the block anew, 16 bytes behind a multiple of 64.
+    let again = |distance: usize| {
+        let mut doc = hashed.clone();
+        let size = doc.used().next_multiple_of(64) + distance - doc.used();
+        let mut bytes = vec![0; size + 64 * (buckets + 2)];
+        let at = doc.used() + size;
+        let to = at.next_multiple_of(64) - doc.used();
+        bytes[to..to + 64 * buckets].copy_from_slice(&hashed.part(first, 64 * buckets));
+        doc.push(&bytes);
+        put(doc, MAP_HASH, at as u32)
+    };
+    all.push(("Misaligned_hash_block", again(20)));
+    let moved = again(16);
+    let at = moved.word(field(&moved, MAP_HASH));
+    all.push(("NotZero_hash_block_before", moved.clone().set(at, &[1])));
+    all.push(("NotZero_hash_block_behind", moved.set(at + 64 * buckets + 55, &[1])));
+    let bucket = (first..).step_by(64).find(|&at| hashed.0[at + 11] == 0).unwrap();
+    let mark = hashed.0[bucket + 12];
+    all.push(("NotZero_hash_mark_bit", hashed.clone().set(bucket + 12, &[mark | 0x20])));
+    let place = hashed.clone().set(bucket + 11, &[1]);
+    all.push(("BadIndex_hash_entry_twice", place.clone()));
+    let beyond = place.put(bucket + 60, 17);
+    all.push(("BadIndex_hash_entry_beyond", beyond));
+    let beyond = hashed.clone().set(bucket + 12, &[mark | MARK_BEYOND]);
+    all.push(("BadIndex_hash_beyond_of_no_tree", beyond));
+    // Two maps of the same keys.
+    let mut doc = livebuf_json::from_slice(br#"{"a":null,"b":null}"#).unwrap();
+    let root = doc.root_id().unwrap();
+    for key in ["a", "b"] {
+        let node = doc.set(root, key, New::Map { capacity: 0 }).unwrap().unwrap();
+        for key in keys(17) {
+            doc.set(node, key.as_str(), 1).unwrap();
+        }
+    }
+    let two = Bytes(doc.to_vec());
+    let maps = [0, 1].map(|field| two.word(two.word(8) + 16 + 8 * field));
+    let same = |field: u32| {
+        let [one, other] = maps.map(|map| map + field as usize);
+        two.clone().put(other, two.word(one) as u32)
+    };
+    all.push(("Overlap_hash_blocks", same(MAP_HASH)));
+    all.push(("Overlap_map_entries", same(MAP_ENTRIES)));
+    all.push(("Overlap_maps", two.clone().put(two.word(8) + 24, maps[0] as u32)));
+}
+
+fn trees(all: All<'_>) {
+    let put = |doc: Bytes, root: u32| {
+        let map = doc.word(8);
+        doc.put(map + MAP_ROOT as usize, root)
+    };
+    all.push(("BadIndex_tree_of_13_levels", tree_of(13)));
+    let two = tree_of(2);
+    let root = two.word(two.word(8) + MAP_ROOT as usize);
+    let leaves = [two.word(root + 4) as u32, two.word(root + 8) as u32];
+    all.push(("Misaligned_tree_root", two.clone().misplace(two.word(8) + MAP_ROOT as usize, 256)));
+    all.push(("Misaligned_tree_leaf", two.clone().misplace(root + 8, 256)));
+    all.push(("Overlap_tree_nodes", two.clone().put(root + 8, leaves[0])));
+    all.push(("OutOfBounds_tree_root", put(two.clone(), two.used() as u32 - 248)));
+    all.push(("BadIndex_tree_root_level", two.clone().set(root, &[2])));
+    all.push(("BadIndex_tree_leaf_order", {
+        two.clone().put(root + 4, leaves[1]).put(root + 8, leaves[0])
+    }));
+    all.push(("NotZero_tree_unused_item", two.clone().set(root + 12, &[1])));
+    let mut doc = two.clone();
+    let empty = doc.push(&node(0, &[]));
+    let root = doc.push(&node(1, &[leaves[0], leaves[1], empty]));
+    all.push(("BadIndex_tree_node_empty", put(doc, root)));
+    // One entry in no leaf, another in two.
+    let mut doc = with_tree(&keys(3));
+    let leaf = doc.push(&node(0, &[0, 2]));
+    all.push(("BadCount_tree_lacks_an_entry", put(doc, leaf)));
 }

@@ -804,7 +804,7 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
 }
 
 /// A map of form 1 whose values are in a column of numbers.
-fn map_of_numbers() -> DocBuf {
+pub(crate) fn map_of_numbers() -> DocBuf {
     let mut doc = livebuf_json::from_slice(map_of_rows(7).as_bytes()).unwrap();
     doc.remove_pointer(&format!("/{}", "k".repeat(256))).unwrap();
     for value in (0..7).rev() {
@@ -1199,21 +1199,6 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadCount_aux_classes", patch(&free, &[(aux + 1, 3)])),
         ("Overlap_state", patch(&free, &[(aux + 20, aux as u8)])),
         ("NotZero_aux_reserved", patch(&free, &[(aux + 16, 1)])),
-        ("NestingLimit_arrays", {
-            // Arrays of one array, each home behind the one before.
-            let mut bytes = numbers[..32].to_vec();
-            for level in 0..1001u32 {
-                let at = 32 + 24 * level;
-                bytes.extend([5, 14, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
-                bytes.extend((at + 16).to_le_bytes());
-                bytes.extend(u64::from(at + 24).to_le_bytes());
-            }
-            let last = bytes.len() - 24;
-            bytes.splice(last.., [6, 0, 0, 0, 0, 0, 0, 0]);
-            let used = bytes.len() as u32;
-            bytes[20..24].copy_from_slice(&used.to_le_bytes());
-            bytes
-        }),
         ("BadCount_bitmaps_of_no_capacity", patch(&no_rows, &[(below(&no_rows) + 8, 8)])),
         ("WrongBlock_record_kind", patch(&shared, &[(child, 9)])),
         // Three values and a word of marks behind them; bitmap, ten values, marks.
