@@ -43,7 +43,8 @@ macro_rules! kinds {
 kinds! {
     /// The bytes do not begin with a LiveBuf header.
     NotADocument = 1, "not a LiveBuf document";
-    /// The document is of a version that this library does not read; `detail` is the version.
+    /// The document is of a version that this library does not read: a draft of before version 1,
+    /// or a newer one. `detail` is the version.
     UnsupportedVersion = 2, "the document is of another version";
     /// A flag of the "refuse" class is set that this library does not know.
     UnsupportedFeature = 3, "the document uses a feature this library does not know";
