@@ -548,7 +548,7 @@ fn arrays(all: All<'_>) {
     all.push(("BadCount_array_data_of_nothing", of(Cells, 0, 0, 0, &[]).put(44, 48)));
     all.push(("BadCount_array_without_data", of(I8, 0, 0, 8, &[0; 8]).put(44, 0)));
     all.push(("BadCode_cells_with_gaps", of(Cells, GAPS_NULL, 0, 0, &[])));
-    all.push(("BadCode_column_of_no_code", of(Cells, 0, 0, 0, &[]).set(33, &[26])));
+    all.push(("BadCode_column_of_no_code", of(Cells, 0, 0, 0, &[]).set(33, &[Bool8 as u8 + 1])));
     let numbers = of(I64, 0, 2, 2, &[0; 16]);
     all.push(("Overlap_array_header", numbers.clone().put(44, 32)));
     all.push(("Overlap_array_and_header", numbers.clone().put(44, 16)));
