@@ -391,7 +391,10 @@ fn free_space(all: All<'_>) {
     let mut longer = Bytes::json("null");
     longer.push(&[0, 12, 0, 0].map(u32::to_le_bytes).concat());
     all.push(("BadFreeList_size_12", longer.aux(2, &[32, 0], 12, 1)));
-    all.push(("OutOfBounds_free_block", free([0, 16], [0, 8]).put(36, 1 << 20).aux(2, &[0, 32], 1 << 20, 1)));
+    all.push((
+        "OutOfBounds_free_block",
+        free([0, 16], [0, 8]).put(36, 1 << 20).aux(2, &[0, 32], 1 << 20, 1),
+    ));
     all.push(("Overlap_free_block_twice", free([32, 16], [0, 8]).aux(2, &[48, 32], 24, 2)));
     all.push(("Overlap_free_blocks", free([0, 24], [0, 8]).aux(2, &[48, 32], 32, 2)));
     let value = right().set(16, &[TAG_BYTES]).set(8, &span(32, 16 | OWNED).to_le_bytes());
@@ -702,7 +705,7 @@ fn tables(all: All<'_>) {
         doc.set(at as usize + 20, &[3]).put(array + 12, at)
     }));
     all.push(("Misaligned_table", plain.clone().misplace(array + 12, size)));
-    all.push(("WrongBlock_column_kind", plain.clone().set(plain.column(1), &[KIND_RECORD])));
+    all.push(("WrongBlock_column_header", plain.clone().set(plain.column(1), &[KIND_RECORD])));
     all.push(("BadCount_array_of_rows", plain.clone().put(array + 4, 2).put(array + 8, 2)));
     let fewer = plain.clone().put(plain.column(1) + 4, 2);
     let third = plain.word(plain.column(1) + 12) + 8;
@@ -871,13 +874,19 @@ fn lists(all: All<'_>) {
     assert_eq!(cells.0[cells.data() + 16 + 1], Cells as u8);
     let place = (0..8).find(|&place| cells.0[child + place] == TAG_NULL).unwrap();
     all.push(("BadCode_list_element_hole", cells.clone().set(child + place, &[TAG_HOLE])));
-    all.push(("BadCell_list_element", cells.set(child + place, &[TAG_FALSE]).set(child + 8 + 8 * place, &[1])));
+    all.push((
+        "BadCell_list_element",
+        cells.set(child + place, &[TAG_FALSE]).set(child + 8 + 8 * place, &[1]),
+    ));
     // Of fixed length: eight numbers of four arrays.
     let fixed = Bytes::of("list_fixed");
     let (array, at) = (fixed.word(8), fixed.data());
     assert_eq!((fixed.word(array + 4), fixed.word(at + 4)), (4, 2));
     all.push(("BadCode_list_of_fixed_form", fixed.clone().set(array + 1, &[List as u8])));
-    all.push(("BadCode_list_form_2", fixed.clone().set(array + 1, &[List as u8]).set(at + 1, &[2])));
+    all.push((
+        "BadCode_list_form_2",
+        fixed.clone().set(array + 1, &[List as u8]).set(at + 1, &[2]),
+    ));
     all.push(("BadCode_list_fixed_form_2", fixed.clone().set(at + 1, &[2])));
     let offsets_form = list.clone().set(list.word(8) + 1, &[FixedList as u8]);
     all.push(("BadCode_list_fixed_of_offsets", offsets_form));

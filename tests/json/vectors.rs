@@ -1,11 +1,11 @@
 //! The format's vectors (`testdata/vectors/`), and that FORMAT's worked
 //! example is what the encoder writes.
 
-use livebuf::{
-    ColumnType, Date, DateTime, Decimal, Doc, DocBuf, Editor, Encoder, New, State, Tensor, Time, Timestamp,
-    Uuid, VecStorage, json,
-};
 use crate::refused::{accepted, refused};
+use livebuf::{
+    ColumnType, Date, DateTime, Decimal, Doc, DocBuf, Editor, Encoder, New, State, Tensor, Time,
+    Timestamp, Uuid, VecStorage, json,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -165,7 +165,10 @@ pub(crate) fn encoded() -> Vec<(&'static str, String)> {
         let row = format!("{{\"k\":\"number {n}\"}}");
         (0..15).fold(row, |row, _| format!("{{\"k\":{row}}}"))
     };
-    all.push(("run_in_16_columns", format!("[{}]", (0..16).map(name).collect::<Vec<_>>().join(","))));
+    all.push((
+        "run_in_16_columns",
+        format!("[{}]", (0..16).map(name).collect::<Vec<_>>().join(",")),
+    ));
     let long = "k".repeat(256);
     let keys = format!(r#"{{"the first key":1,"the second key":2,"{long}":3,"the last key":4}}"#);
     all.push(("map_of_long_keys", keys));
