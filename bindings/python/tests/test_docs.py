@@ -259,6 +259,30 @@ def test_bytes_in_the_specifications(tmp_path: Path) -> None:
     assert livebuf.load(tmp_path / "lap.lbuf") == {"lap": 56}
 
 
+def test_columns_in_the_profile() -> None:
+    """PROFILE 6 says which column an array gets, by the names of FORMAT 6.1."""
+    page = (DOCS / "FORMAT.md").read_text(encoding="utf-8")
+    [table] = re.findall(r"^```text\ncode .*?^```$", page, re.MULTILINE | re.DOTALL)
+    firsts = [re.split("  +", line.strip())[0] for line in table.splitlines()[2:-1]]
+    named = [first.partition(" ") for line in firsts for first in line.split(", ")]
+    codes = {name: int(code) for code, _, name in named}
+    assert len(codes) == len(set(codes.values())) > 30
+    codes["dictionary"] = codes["dictionary u8"]
+    count = 0
+    for line in (DOCS / "PROFILE.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `["):
+            arrays, *_, columns = line.strip("| ").split(" | ")
+            arrays = re.findall(r"`([^`]*)`", arrays)
+            expected = columns.removesuffix(", gaps 1").split(", ")
+            for array, name in zip(arrays, expected * (len(arrays) // len(expected)), strict=True):
+                payload = bytes(livebuf.from_json(array))
+                home = int.from_bytes(payload[8:12], "little")
+                assert payload[home + 1] == codes[name], line
+                assert payload[home + 2] == columns.endswith("gaps 1"), line
+                count += 1
+    assert count >= 14
+
+
 def test_pages_that_are_made_from_the_code() -> None:
     """`python docs/reference.py` writes them."""
     for page, written in runpy.run_path(str(DOCS / "reference.py"))["PAGES"].items():
