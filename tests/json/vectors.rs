@@ -1001,6 +1001,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("NotADocument_empty", Vec::new()),
         ("Truncated_header", lap[..31].to_vec()),
         ("Truncated_body", lap[..128].to_vec()),
+        ("UnsupportedVersion_0", patch(&lap, &[(4, 0)])),
         ("UnsupportedVersion_2", patch(&lap, &[(4, 2)])),
         ("UnsupportedFeature_refuse_flag", patch(&lap, &[(5, 0x80)])),
         ("BadCount_used_below_header", patch(&lap, &[(20, 24)])),
@@ -1288,7 +1289,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("NestingLimit_tensor", lists_in_one_another(16, 1)),
         ("NestingLimit_columns", lists_in_one_another(17, 0)),
         ("NotZero_offsets_tensor", patch(&list, &[(list_at + 32 + 3, 1)])),
-        ("BadCode_f16_column", patch(&json("[300,400]"), &[(33, 35)])),
+        ("BadCode_f16_column", patch(&json("[300,400]"), &[(33, 32)])),
         ("BadCell_bool8", {
             let mut doc = DocBuf::new().unwrap();
             let bits = Tensor::from_bytes(ColumnType::Bool8, &[2], &[0, 1]).unwrap();

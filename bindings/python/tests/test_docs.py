@@ -225,7 +225,7 @@ def with_journal() -> bytes:
     doc = livebuf.dumps({"lap": 55})
     at = doc.index((55).to_bytes(8, "little"))
     journal = struct.pack("<IIQ", at, 8, 56) + struct.pack("<QIII", 48, len(doc), 1, 0)
-    journal += struct.pack("<I", zlib.crc32(journal)) + bytes.fromhex("AB 4C 42 4A 02 00 00 00")
+    journal += struct.pack("<I", zlib.crc32(journal)) + bytes.fromhex("AB 4C 42 4A 01 00 00 00")
     return doc + journal
 
 
