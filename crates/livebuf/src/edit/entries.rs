@@ -1,4 +1,4 @@
-//! Members of maps whose values are in an array: a value for each entry (FORMAT 7.5, 12.5).
+//! Members of maps whose values are in an array: a value for each entry (FORMAT 7.5, EDITING 5).
 //!
 //! A removed entry leaves null in the array. When most are removed, holes are squeezed out of the
 //! columns and of the entries.
