@@ -94,16 +94,22 @@ $(VENV_ENGINES)/ready: bindings/python/pyproject.toml
 # SQLite; DuckDB; Dask on two processes, Spark on two executors; the code in docs/engines.md. Downloads half a
 # gigabyte once. Spark needs Java 17.
 test-engines: test-sqlite test-duckdb test-parquet libraries $(VENV_ENGINES)/ready
-	$(VENV)/bin/maturin build --profile dev --quiet -m bindings/parquet/Cargo.toml -i $(VENV)/bin/python -o $(WHEELS)
-	$(VENV_ENGINES)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/livebuf_parquet-*.whl
+	$(CARGO) build --lib $(WITH_PARQUET)
+	@for library in $(BUILT)/liblivebuf_parquet.so $(BUILT)/liblivebuf_parquet.dylib; do \
+		[ ! -f $$library ] || cp $$library $(PACKAGE)/livebuf_parquet.so; done
 	cd bindings/python && $(ON_PACKAGE) ../../$(VENV_ENGINES)/bin/python -m pytest tests/engines
 
 # Another library beside those that are tested, of the crates that are built for them.
 BESIDE = build --lib $(subst --exclude $(1) ,,$(TESTED))
 
-# Built apart from the rest, which would wait for the arrow and parquet crates.
+# Built apart from the rest, which would wait for the arrow and parquet crates. The set of packages is that of
+# the rest all the same, so that nothing else is built again.
+WITH_PARQUET := $(subst --exclude livebuf-parquet-python,,$(subst --exclude livebuf-parquet ,,$(TESTED))) \
+	--features livebuf-cli/parquet
 test-parquet:
-	$(CARGO) test -p livebuf-parquet -p livebuf-cli --features livebuf-cli/parquet
+	$(CARGO) test $(WITH_PARQUET) --test suite
+	$(CARGO) test $(WITH_PARQUET) --test cli parquet
+	$(CARGO) test $(WITH_PARQUET) --doc livebuf-parquet
 
 # The extension for SQLite, loaded by apsw's SQLite.
 test-sqlite: $(VENV)/test
