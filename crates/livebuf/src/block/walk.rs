@@ -6,7 +6,7 @@
 
 use crate::block::column::{Elements, row_of};
 use crate::block::list::elements_of;
-use crate::block::map::Map;
+use crate::block::map::{Map, value_of};
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::Shape;
 use crate::block::table::{Table, slot_at};
@@ -78,7 +78,7 @@ impl Node {
             Node::Map(offset) => {
                 let map = Map::load(bytes, offset as u64)?;
                 match map.next_live(bytes, from)? {
-                    Some((index, _)) => Ok(Some((index, map.value(bytes, index)?))),
+                    Some(index) => Ok(Some((index, value_of(bytes, offset, index)?))),
                     None => Ok(None),
                 }
             }
@@ -93,7 +93,7 @@ impl Node {
             }
             Node::Map(offset) => {
                 let map = Map::load(bytes, offset as u64)?;
-                span_at_position(bytes, map.entry(bytes, index)?.key).map(Some)
+                span_at_position(bytes, map.key_at(index)?).map(Some)
             }
             _ => Ok(None),
         }
