@@ -59,7 +59,7 @@ fn called(kind: RegionKind) -> (&'static str, AnsiColor) {
         RegionKind::Record => ("record", AnsiColor::Cyan),
         RegionKind::Forward => ("forward", AnsiColor::BrightBlue),
         RegionKind::Map => ("map", AnsiColor::Blue),
-        RegionKind::Entries => ("map entries", AnsiColor::BrightCyan),
+        RegionKind::Keys => ("map keys", AnsiColor::BrightCyan),
         RegionKind::Node => ("index node", AnsiColor::BrightYellow),
         RegionKind::Hash => ("hash block", AnsiColor::BrightYellow),
         RegionKind::Array => ("array", AnsiColor::BrightRed),
@@ -131,7 +131,7 @@ impl<'a> Printer<'a> {
         if let Some(parent) = find(path, doc, parent)? {
             // The walk visits a container's own blocks before those of its children.
             let mut own = Vec::new();
-            let holds = [RegionKind::Record, RegionKind::Entries, RegionKind::Data];
+            let holds = [RegionKind::Record, RegionKind::Data];
             let walked = parent.regions(|region| {
                 if !own.iter().any(|own: &Region| holds.contains(&own.kind)) {
                     own.push(region);

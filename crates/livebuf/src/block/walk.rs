@@ -6,7 +6,7 @@
 
 use crate::block::column::{Elements, row_of};
 use crate::block::list::elements_of;
-use crate::block::map::{Map, value_of};
+use crate::block::map::Map;
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::Shape;
 use crate::block::table::{Table, slot_at};
@@ -78,7 +78,7 @@ impl Node {
             Node::Map(offset) => {
                 let map = Map::load(bytes, offset as u64)?;
                 match map.next_live(bytes, from)? {
-                    Some(index) => Ok(Some((index, value_of(bytes, offset, index)?))),
+                    Some(index) => Ok(Some((index, map.value_of(bytes, index)?))),
                     None => Ok(None),
                 }
             }

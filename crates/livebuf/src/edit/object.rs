@@ -537,13 +537,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Writes a number or the like over another one, or text over text of the same length, in the
-    /// entry that [`map::look_up`] found in the map at `map`. False where this is not the case; nothing has changed
+    /// entry that [`map::look_up`] found. False where this is not the case; nothing has changed
     /// then.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-    pub(super) fn overwrite_entry(&mut self, map: u32, found: ByHash, new: &New<'_>) -> bool {
-        let (Some(entry), bytes) = (found.entry(), self.space.bytes()) else { return false };
-        let Ok(Some(cells)) = map::Cells::of(bytes, map) else { return false };
-        let Ok(old) = cells.value(bytes, entry) else { return false };
+    pub(super) fn overwrite_entry(&mut self, found: ByHash, new: &New<'_>) -> bool {
+        let (Some(entry), Some(cells)) = (found.entry(), found.cells()) else { return false };
+        let Ok(old) = cells.value(self.space.bytes(), entry) else { return false };
         let cell = old.position.into();
         match (old.tag, *new) {
             (TAG_STRING, New::Str(text)) => self.overwrite_text(cell, text),

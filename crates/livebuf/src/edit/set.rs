@@ -232,7 +232,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
         } else {
             let found = map::look_up(self.space.bytes(), block.offset, at.text().as_bytes());
-            if self.overwrite_entry(block.offset, found, new) {
+            if self.overwrite_entry(found, new) {
                 return self.finish_in_place().map(|()| None);
             }
             match block.kind() {

@@ -286,7 +286,8 @@ impl<S: Storage> Encoder<S> {
         let root = self.build_tree(&indexes.sorted)?;
         let (hash, buckets) = self.put_buckets(&indexes.buckets)?;
         let (at, live, used, capacity, keys) = (home.into(), count, count, count, Keys(keys));
-        let map = Map { at, live, used, capacity, keys, root, hash, buckets, cells: None };
+        let (cells, room) = (None, count);
+        let map = Map { at, live, used, capacity, keys, root, hash, buckets, cells, room };
         map.write_header(&mut self.out);
         Ok(home)
     }

@@ -1291,7 +1291,9 @@ impl<'a, 's> Walk<'a, 's> {
             next = row + 1;
             let block = self.block(home)?;
             self.object(block, 0)?;
-            if block.kind() == KIND_MAP && map::Cells::of(self.bytes, block.offset)?.is_none() {
+            if block.kind() == KIND_MAP
+                && map::Map::load(self.bytes, block.offset.into())?.cells.is_none()
+            {
                 return Err(error(ErrorKind::BadCode, (block.offset + MAP_VALUES).into()));
             }
             check_further(self.bytes, table, home)?;

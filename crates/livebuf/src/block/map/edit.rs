@@ -50,8 +50,9 @@ pub(crate) fn create<S: Storage, O: Observer>(
         _ => (extent.carve(keys_size(capacity)), extent.carve(cells_size(capacity))),
     };
     let hash = if buckets > 0 { extent.carve(hash_size(buckets)) } else { 0 };
-    let (keys, cells) = (Keys(keys), Some(Cells { data, capacity }));
-    let map = Map { at, live: 0, used: 0, capacity, keys, root: 0, hash, buckets, cells };
+    let (keys, cells) = (Keys(keys), Some(Cells(data)));
+    let (live, used, root, room) = (0, 0, 0, capacity);
+    let map = Map { at, live, used, capacity, keys, root, hash, buckets, cells, room };
     map.write_header(space);
     let column = ColumnType::Cells;
     Elements::new(map.values_at(), column, 0, capacity, data).write_header(space);
@@ -160,7 +161,7 @@ impl Growth {
             _ if needed <= capacity => 0,
             _ => capacity.saturating_add(capacity / 2).max(FIRST_ENTRIES).max(needed),
         };
-        let (keys, cells) = (grown(map.capacity), map.cells.map_or(0, |old| grown(old.capacity)));
+        let (keys, cells) = (grown(map.capacity), map.cells.map_or(0, |_| grown(map.room)));
         Growth { keys, cells, fresh: keys_size(keys) + cells_size(cells) }
     }
 
@@ -191,11 +192,11 @@ impl Growth {
             move_to(
                 space,
                 at,
-                old.data,
-                [map.used, old.capacity].map(cells_size),
+                old.0,
+                [map.used, map.room].map(cells_size),
                 (new, self.cells),
             );
-            map.cells = Some(Cells { data: new, capacity: self.cells });
+            (map.cells, map.room) = (Some(Cells(new)), self.cells);
         }
         map
     }
@@ -269,8 +270,8 @@ fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
 fn check_entries(bytes: &[u8], map: &Map) -> Result<()> {
     check(bytes, u64::from(map.keys.0), keys_size(map.capacity))?;
     if let Some(cells) = map.cells {
-        check(bytes, u64::from(cells.data), cells_size(cells.capacity))?;
-        if map.used > cells.capacity {
+        check(bytes, u64::from(cells.0), cells_size(map.room))?;
+        if map.used > map.room {
             return Err(Error::new(ErrorKind::BadCount, map.at));
         }
     }
@@ -432,7 +433,7 @@ pub(crate) fn put_entry<S: Storage, O: Observer>(
 ) {
     space.write_u64(map.keys.at(number), key_cell);
     if let Some(cells) = map.cells {
-        put_tagged(space, cells.data.into(), number, tag, cell);
+        put_tagged(space, cells.0.into(), number, tag, cell);
     }
 }
 
@@ -606,7 +607,7 @@ pub(crate) fn remove<S: Storage, O: Observer>(
         return space.write_u32(map.at + u64::from(MAP_LIVE), map.live);
     };
     let used = map.used_without(space.bytes(), *number);
-    put_tagged(space, cells.data.into(), *number, TAG_NULL, 0);
+    put_tagged(space, cells.0.into(), *number, TAG_NULL, 0);
     (used..map.used).for_each(|hole| space.write_u8(cells.tag_at(hole), TAG_HOLE));
     set_counts(space, map.at, map.live, used);
     if space.trusted {
@@ -721,7 +722,7 @@ fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) 
     space.zero(keys.at(next), keys_size(map.used.saturating_sub(next)));
     if let Some(cells) = map.cells {
         (next..map.used).for_each(|old| {
-            put_tagged(space, cells.data.into(), old, TAG_HOLE, 0);
+            put_tagged(space, cells.0.into(), old, TAG_HOLE, 0);
         });
     }
     set_counts(space, map.at, map.live, next);
@@ -749,7 +750,7 @@ fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
     let capacity = (2 * map.used).next_multiple_of(8).max(FIRST_ENTRIES);
     let old = [(MAP_CAPACITY, map.keys.0, map.capacity, keys_size as fn(u32) -> u64)];
     let cells = map.cells.map(|cells| {
-        (MAP_VALUES + ARRAY_CAPACITY, cells.data, cells.capacity, cells_size as fn(u32) -> u64)
+        (MAP_VALUES + ARRAY_CAPACITY, cells.0, map.room, cells_size as fn(u32) -> u64)
     });
     for (at, data, old, size) in old.into_iter().chain(cells) {
         if capacity < old {

@@ -5,7 +5,7 @@ use core::ops::Bound;
 
 use super::hash::{self, ByHash, Hashed};
 use super::node::{Node, damaged};
-use super::{Keys, Map, value_of};
+use super::{Keys, Map};
 use crate::block::record::Raw;
 use crate::error::Result;
 use crate::format::bytes::{load_u64, slice};
@@ -57,7 +57,7 @@ impl Map {
 pub(crate) fn find_value(bytes: &[u8], map: u32, key: &[u8]) -> Result<Raw> {
     let found = look_up(bytes, map, key);
     match found.entry() {
-        Some(entry) => value_of(bytes, map, entry),
+        Some(entry) => found.value(bytes, map, entry),
         None if found.is_nothing() => Ok(Raw::HOLE),
         None => find_value_slowly(bytes, map, key),
     }

@@ -10,7 +10,8 @@
 //! collide on purpose, or in maps of many millions, one may be in none of these: the home's mark
 //! says so, and the map has a tree, which finds it. So colliding keys cost a search in the tree.
 
-use super::Map;
+use super::{Cells, Map, element};
+use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u32, slice};
 use crate::format::cell::pack;
@@ -147,18 +148,23 @@ fn first_place(places: u64) -> usize {
 pub(crate) struct ByHash {
     /// The entry's number, or [`NO_ENTRY`].
     entry: u32,
-    /// Whether the block knows.
-    known: bool,
+    /// Where the values' cells are; [`ELSEWHERE`], or 0 where the block does not know.
+    data: u32,
 }
 
 /// No map has so many entries: their count is of 32 bits, too.
 const NO_ENTRY: u32 = u32::MAX;
+/// The values are not in cells. No block is there.
+const ELSEWHERE: u32 = 1;
 
 impl ByHash {
     /// Only the tree may know, or the entries.
-    pub(crate) const PERHAPS: ByHash = ByHash { entry: NO_ENTRY, known: false };
+    pub(crate) const PERHAPS: ByHash = ByHash { entry: NO_ENTRY, data: 0 };
 
-    const NOTHING: ByHash = ByHash { entry: NO_ENTRY, known: true };
+    #[inline]
+    fn new(map: &Map, entry: u32) -> ByHash {
+        ByHash { entry, data: map.cells.map_or(ELSEWHERE, |cells| cells.0.max(ELSEWHERE)) }
+    }
 
     /// The number of the entry with the key, if there is one.
     #[inline]
@@ -169,7 +175,22 @@ impl ByHash {
     /// There is none.
     #[inline]
     pub(crate) fn is_nothing(self) -> bool {
-        self.entry == NO_ENTRY && self.known
+        self.entry == NO_ENTRY && self.data != 0
+    }
+
+    /// The map's values, where they are in cells.
+    #[inline]
+    pub(crate) fn cells(self) -> Option<Cells> {
+        (self.data > ELSEWHERE).then_some(Cells(self.data))
+    }
+
+    /// The value of the entry `number` that was found in the map at `map`.
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
+    pub(crate) fn value(self, bytes: &[u8], map: u32, number: u32) -> Result<Raw> {
+        match self.cells() {
+            Some(cells) => cells.value(bytes, number),
+            None => element(bytes, map, number),
+        }
     }
 }
 
@@ -190,7 +211,7 @@ pub(super) fn find(
             let entry = number(bucket, first_place(places));
             places &= places - 1;
             if entry < map.used && is_at(map.keys.at(entry))? {
-                return Ok(ByHash { entry, known: true });
+                return Ok(ByHash::new(map, entry));
             }
         }
         if left == 0 {
@@ -200,7 +221,7 @@ pub(super) fn find(
         at = behind(at, map.buckets);
         bucket = load(bytes, map, at)?;
     }
-    Ok(if mark & MARK_BEYOND != 0 { ByHash::PERHAPS } else { ByHash::NOTHING })
+    Ok(if mark & MARK_BEYOND != 0 { ByHash::PERHAPS } else { ByHash::new(map, NO_ENTRY) })
 }
 
 /// The first candidate in a key's home, whose key is still to be compared. `None` where the home
@@ -210,10 +231,10 @@ pub(super) fn first_candidate(bytes: &[u8], map: &Map, hashed: Hashed) -> Option
     let bucket = load(bytes, map, hashed.home).ok()?;
     let places = candidates(bucket, hashed.fingerprint);
     if places == 0 {
-        return (bucket[BUCKET_MARK as usize] == 0).then_some(ByHash::NOTHING);
+        return (bucket[BUCKET_MARK as usize] == 0).then(|| ByHash::new(map, NO_ENTRY));
     }
     let entry = number(bucket, first_place(places));
-    (entry < map.used).then_some(ByHash { entry, known: true })
+    (entry < map.used).then_some(ByHash::new(map, entry))
 }
 
 /// The first place that is not in use.

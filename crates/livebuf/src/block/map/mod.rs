@@ -70,6 +70,8 @@ pub(crate) struct Map {
     pub(crate) buckets: u32,
     /// The values, if they are in cells.
     pub(crate) cells: Option<Cells>,
+    /// Room for values.
+    pub(crate) room: u32,
 }
 
 /// Where a map's keys lie: the offset of the first cell, 0 where there is no room for any.
@@ -102,58 +104,31 @@ pub(crate) const fn keys_size(count: u32) -> u64 {
     8 * count as u64
 }
 
-/// Values in a column of cells: where they lie, and room for how many.
+/// Where the values lie that are a column of cells: the offset of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cells {
-    pub(crate) data: u32,
-    pub(crate) capacity: u32,
-}
+pub(crate) struct Cells(pub(crate) u32);
 
 impl Cells {
-    /// Those of the map whose header is at `map`; `None` if its values are in another column.
-    #[inline]
-    pub(crate) fn of(bytes: &[u8], map: u32) -> Result<Option<Cells>> {
-        let header = slice(bytes, u64::from(map) + u64::from(MAP_VALUES), ARRAY_SIZE.into())?;
-        Ok(Cells::in_header(header))
-    }
-
-    #[inline]
-    fn in_header(header: &[u8]) -> Option<Cells> {
-        let ([first, _, capacity, data], _) = header.as_chunks::<4>() else { return None };
-        // Kind and code, no gaps, no tensor.
-        let is_cells = u32::from_le_bytes(*first) == u32::from(KIND_ARRAY);
-        let (capacity, data) = (u32::from_le_bytes(*capacity), u32::from_le_bytes(*data));
-        is_cells.then_some(Cells { data, capacity })
-    }
-
     /// Where the tag of a value is.
     #[inline]
     pub(crate) fn tag_at(self, number: u32) -> u64 {
-        u64::from(self.data) + tag_at(number)
+        u64::from(self.0) + tag_at(number)
     }
 
     /// Where its cell is.
     #[inline]
     pub(crate) fn cell_at(self, number: u32) -> u64 {
-        u64::from(self.data) + cell_at(number)
+        u64::from(self.0) + cell_at(number)
     }
 
     /// A value.
     #[inline]
     pub(crate) fn value(self, bytes: &[u8], number: u32) -> Result<Raw> {
-        tagged(bytes, self.data.into(), number)
+        tagged(bytes, self.0.into(), number)
     }
 }
 
-/// The value of entry `number` of the map at `map`; no hole.
-#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
-pub(crate) fn value_of(bytes: &[u8], map: u32, number: u32) -> Result<Raw> {
-    match Cells::of(bytes, map)? {
-        Some(cells) => cells.value(bytes, number),
-        None => element(bytes, map, number),
-    }
-}
-
+/// The value of entry `number` of the map at `map`, which is not in cells.
 #[cold]
 #[inline(never)]
 fn element(bytes: &[u8], map: u32, number: u32) -> Result<Raw> {
@@ -203,7 +178,10 @@ impl Map {
             root: word(MAP_ROOT),
             hash: word(MAP_HASH),
             buckets: word(MAP_BUCKETS),
-            cells: Cells::in_header(header.get(MAP_VALUES as usize..).unwrap_or_default()),
+            // Kind and code, no gaps, no tensor.
+            cells: (word(MAP_VALUES) == KIND_ARRAY.into())
+                .then_some(Cells(word(MAP_VALUES + ARRAY_DATA))),
+            room: word(MAP_VALUES + ARRAY_CAPACITY),
         })
     }
 
@@ -242,11 +220,20 @@ impl Map {
         }
     }
 
+    /// The value of entry `index`, which is no hole.
+    #[inline]
+    pub(crate) fn value_of(&self, bytes: &[u8], index: u32) -> Result<Raw> {
+        match self.cells {
+            Some(cells) => cells.value(bytes, index),
+            None => element(bytes, self.at as u32, index),
+        }
+    }
+
     /// The value of entry `index`; a hole where that is one.
     pub(crate) fn value(&self, bytes: &[u8], index: u32) -> Result<Raw> {
         match load_u64(bytes, self.key_at(index)?)? {
             0 => Ok(Raw::HOLE),
-            _ => value_of(bytes, self.at as u32, index),
+            _ => self.value_of(bytes, index),
         }
     }
 
