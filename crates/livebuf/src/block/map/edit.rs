@@ -610,8 +610,10 @@ pub(crate) fn remove<S: Storage, O: Observer>(
     put_tagged(space, cells.0.into(), *number, TAG_NULL, 0);
     (used..map.used).for_each(|hole| space.write_u8(cells.tag_at(hole), TAG_HOLE));
     set_counts(space, map.at, map.live, used);
-    if space.trusted {
-        squeeze(space, &Map { used, ..map });
+    if space.trusted
+        && let Ok(map) = Map::load(space.bytes(), map.at)
+    {
+        squeeze(space, &map);
     }
 }
 
