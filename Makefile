@@ -198,12 +198,14 @@ test-size:
 test-features:
 	$(CARGO) test -p livebuf-tests --test json --features serde_json/arbitrary_precision
 
-# All oracles on new inputs. Says how many, and by which seeds they are made again. Then logs with a
-# fault at every step, and one writer and three readers of shared memory for a minute.
+# All oracles on new inputs. Says how many, and by which seeds they are made again. Then edits of large
+# documents and damage at every byte, logs with a fault at every step, and one writer and three readers of
+# shared memory for a minute.
+LONG ?= files:: hostile::every_byte
 test-long:
 	$(CARGO) build $(TESTED) --bin long
 	$(BUILT)/long --minutes $(MINUTES) --jobs $(JOBS) $(ARGS)
-	LIVEBUF_LONG=1 $(MAKE) --no-print-directory test-files ONLY="files:: hostile::every_byte"
+	LIVEBUF_LONG=1 $(MAKE) --no-print-directory test-files ONLY="$(LONG)"
 	LIVEBUF_LONG=1 $(CARGO) test --quiet $(TESTED) --lib --test log faults
 	$(MAKE) --no-print-directory test-shared
 

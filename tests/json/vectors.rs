@@ -1001,6 +1001,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("NotADocument_empty", Vec::new()),
         ("Truncated_header", lap[..31].to_vec()),
         ("Truncated_body", lap[..128].to_vec()),
+        ("UnsupportedVersion_0", patch(&lap, &[(4, 0)])),
         ("UnsupportedVersion_2", patch(&lap, &[(4, 2)])),
         ("UnsupportedFeature_refuse_flag", patch(&lap, &[(5, 0x80)])),
         ("BadCount_used_below_header", patch(&lap, &[(20, 24)])),
@@ -1288,7 +1289,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("NestingLimit_tensor", lists_in_one_another(16, 1)),
         ("NestingLimit_columns", lists_in_one_another(17, 0)),
         ("NotZero_offsets_tensor", patch(&list, &[(list_at + 32 + 3, 1)])),
-        ("BadCode_f16_column", patch(&json("[300,400]"), &[(33, 35)])),
+        ("BadCode_f16_column", patch(&json("[300,400]"), &[(33, 32)])),
         ("BadCell_bool8", {
             let mut doc = DocBuf::new().unwrap();
             let bits = Tensor::from_bytes(ColumnType::Bool8, &[2], &[0, 1]).unwrap();
@@ -1361,21 +1362,21 @@ fn write_missing() {
     }
 }
 
-/// Sections name their vectors, and every vector stands somewhere.
+/// Their page lists them by sections, and each stands somewhere.
 #[test]
-fn format_names_every_vector() {
-    let format = std::fs::read_to_string(root().join("docs/FORMAT.md")).unwrap();
+fn every_vector_is_listed() {
+    let page = std::fs::read_to_string(root().join("testdata/vectors/README.md")).unwrap();
     let named: std::collections::BTreeSet<&str> =
-        format.split('`').filter(|word| word.starts_with("y_") || word.starts_with("n_")).collect();
+        page.split('`').filter(|word| word.starts_with("y_") || word.starts_with("n_")).collect();
     let mut files = std::collections::BTreeSet::new();
     for entry in std::fs::read_dir(root().join("testdata/vectors")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         files.extend(name.strip_suffix(".lbuf").map(str::to_owned));
     }
     for name in named.iter().filter(|name| !name.contains(['*', '<'])) {
-        assert!(files.contains(*name), "FORMAT names {name}, which is not there");
+        assert!(files.contains(*name), "the page lists {name}, which is not there");
     }
     for name in &files {
-        assert!(named.contains(name.as_str()), "no section of FORMAT names {name}");
+        assert!(named.contains(name.as_str()), "the page does not list {name}");
     }
 }

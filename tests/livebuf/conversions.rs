@@ -1,5 +1,5 @@
 //! Columns that edits send from one encoding to another and back: a conversion is done once, so
-//! that many edits together write little for each (FORMAT 12.9).
+//! that many edits together write little for each (EDITING 9).
 
 use livebuf::{Date, DocBuf, Editor, New, NodeId, Observer, VecStorage, json};
 
@@ -20,7 +20,7 @@ const EDITS: usize = 400;
 
 /// Conversions of a whole column that a series of edits may need.
 const CONVERSIONS: u64 = 2;
-/// Bytes that a splice of a run may write (FORMAT 12.9).
+/// Bytes that a splice of a run may write (EDITING 9).
 const EACH: u64 = 1 << 16;
 
 /// Edits an array of so many rows again and again. All edits together write no more than a few

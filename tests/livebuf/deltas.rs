@@ -315,7 +315,7 @@ fn sound() -> Vec<(&'static str, Vec<u8>, Delta, Vec<u8>)> {
 /// Damaged deltas, and the beginning of the error that each is refused with.
 fn damaged() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let head = |flags: u8| {
-        let mut bytes = vec![0xAB, 0x4C, 0x42, 0x44, 0, flags];
+        let mut bytes = vec![0xAB, 0x4C, 0x42, 0x44, 1, flags];
         bytes.extend([[1; 16], [2; 16]].concat());
         bytes
     };

@@ -366,7 +366,7 @@ fn a_dictionary_grows_its_codes_and_ends_where_texts_do_not_repeat() {
     doc.doc().validate().unwrap();
 }
 
-/// FORMAT 12.9: the copy of a column that has no elements.
+/// EDITING 9: the copy of a column that has no elements.
 #[test]
 fn columns_without_elements_are_copied_as_plain_ones() {
     let copied = |value: DocBuf, full: usize| {

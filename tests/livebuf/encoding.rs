@@ -84,7 +84,7 @@ fn the_last_of_equal_keys_counts_wherever_objects_nest() {
     assert!((1000..4000).contains(&doubled), "{doubled} of 4000 have equal keys");
 }
 
-/// From 1,024 different texts on, texts are searched for sharing 64 at a time (FORMAT 11.3):
+/// From 1,024 different texts on, texts are searched for sharing 64 at a time (PROFILE 3):
 /// without what was replaced,
 /// other texts are searched.
 #[test]

@@ -402,7 +402,7 @@ fn journal(used: usize, ranges: &[(usize, &[u8])]) -> Vec<u8> {
     journal.extend([word(used), word(ranges.len()), word(0)].concat());
     let crc = crc32fast::hash(&journal);
     journal.extend(crc.to_le_bytes());
-    journal.extend(b"\xABLBJ\x02\0\0\0");
+    journal.extend(b"\xABLBJ\x01\0\0\0");
     journal
 }
 
@@ -497,7 +497,7 @@ fn reading_writes_nothing_and_only_documents_have_journals() {
         ("a wrong checksum", wrong),
         ("any length", claims),
         ("cut", journal(used, &[])[1..].to_vec()),
-        ("magic only", b"\xABLBJ\x02\0\0\0".to_vec()),
+        ("magic only", b"\xABLBJ\x01\0\0\0".to_vec()),
     ];
     // These lead to a document where the file is one.
     let right = [

@@ -309,11 +309,11 @@ fn headers_are_checked_when_opening() {
 
 #[test]
 fn digests_are_of_values() {
-    // The example of FORMAT 13.
+    // The example of DELTA 5.
     let doc = livebuf::json!({"a": [1, null]});
     let digest = doc.doc().root().digest(&mut 4).unwrap();
     let text: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let said = include_str!("../../docs/FORMAT.md");
+    let said = include_str!("../../docs/DELTA.md");
     assert!(said.contains(&format!("its digest is `{text}`")), "{text}");
     assert_eq!(doc.doc().root().digest(&mut 3).unwrap_err().kind(), ErrorKind::BudgetExceeded);
 }

@@ -177,7 +177,7 @@ fn compaction_gives_the_encoders_bytes() {
     assert_eq!(doc.doc().compact_into(&mut [0; 40]).unwrap_err().kind(), ErrorKind::NoSpace);
 }
 
-/// FORMAT 11.3: texts that do not repeat are searched for less and less often.
+/// PROFILE 3: texts that do not repeat are searched for less and less often.
 #[test]
 fn texts_that_do_not_repeat_pause_the_search() {
     let copies = |different: usize| {

@@ -21,7 +21,7 @@ pub(crate) struct Forge {
 impl Forge {
     /// A header, and a mark that says nothing.
     pub(crate) fn new() -> Forge {
-        let mut bytes = vec![0xAB, b'L', b'B', b'L', 0, 0, 0, 0];
+        let mut bytes = vec![0xAB, b'L', b'B', b'L', 1, 0, 0, 0];
         bytes.extend(IDENTITY);
         bytes.extend([0; 12]);
         bytes.extend(crc(&[&bytes]));

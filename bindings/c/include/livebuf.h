@@ -1693,21 +1693,21 @@ typedef enum {
   /** Texts behind each other, and where each begins. */
   LIVEBUF_COLUMN_TEXT_RUN = 25,
   /** Dates: int32_t, days since 1970-01-01. */
-  LIVEBUF_COLUMN_DATE = 29,
+  LIVEBUF_COLUMN_DATE = 26,
   /** Times of day: int64_t, microseconds since midnight. */
-  LIVEBUF_COLUMN_TIME = 30,
+  LIVEBUF_COLUMN_TIME = 27,
   /** Dates and times of day without a time zone: int64_t, microseconds since 1970. */
-  LIVEBUF_COLUMN_DATE_TIME = 31,
+  LIVEBUF_COLUMN_DATE_TIME = 28,
   /** Moments: int64_t, microseconds since 1970 in UTC. */
-  LIVEBUF_COLUMN_TIMESTAMP = 32,
+  LIVEBUF_COLUMN_TIMESTAMP = 29,
   /** Decimals whose coefficients have at most 56 bits. */
-  LIVEBUF_COLUMN_DECIMAL = 33,
+  LIVEBUF_COLUMN_DECIMAL = 30,
   /** UUIDs: 16 bytes. */
-  LIVEBUF_COLUMN_UUID = 34,
+  LIVEBUF_COLUMN_UUID = 31,
   /** Floats of two bytes (IEEE 754 binary16), in tensors only: uint16_t, their bits. */
-  LIVEBUF_COLUMN_F16 = 35,
+  LIVEBUF_COLUMN_F16 = 32,
   /** Booleans of one byte, in tensors only: uint8_t, 0 or 1. */
-  LIVEBUF_COLUMN_BOOL8 = 36,
+  LIVEBUF_COLUMN_BOOL8 = 33,
 } livebuf_column_type;
 
 /**
@@ -2858,7 +2858,10 @@ typedef enum {
   LIVEBUF_OK = 0,
   /** The bytes do not begin with a LiveBuf header. */
   LIVEBUF_NOT_A_DOCUMENT = 1,
-  /** The document's version is newer than this library. */
+  /**
+   * The document is of a version that this library does not read: a draft of before version 1,
+   * or newer.
+   */
   LIVEBUF_UNSUPPORTED_VERSION = 2,
   /** A flag of the "refuse" class is set that this library does not know. */
   LIVEBUF_UNSUPPORTED_FEATURE = 3,

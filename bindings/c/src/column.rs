@@ -71,21 +71,21 @@ pub enum livebuf_column_type {
     /// Texts behind each other, and where each begins.
     LIVEBUF_COLUMN_TEXT_RUN = 25,
     /// Dates: int32_t, days since 1970-01-01.
-    LIVEBUF_COLUMN_DATE = 29,
+    LIVEBUF_COLUMN_DATE = 26,
     /// Times of day: int64_t, microseconds since midnight.
-    LIVEBUF_COLUMN_TIME = 30,
+    LIVEBUF_COLUMN_TIME = 27,
     /// Dates and times of day without a time zone: int64_t, microseconds since 1970.
-    LIVEBUF_COLUMN_DATE_TIME = 31,
+    LIVEBUF_COLUMN_DATE_TIME = 28,
     /// Moments: int64_t, microseconds since 1970 in UTC.
-    LIVEBUF_COLUMN_TIMESTAMP = 32,
+    LIVEBUF_COLUMN_TIMESTAMP = 29,
     /// Decimals whose coefficients have at most 56 bits.
-    LIVEBUF_COLUMN_DECIMAL = 33,
+    LIVEBUF_COLUMN_DECIMAL = 30,
     /// UUIDs: 16 bytes.
-    LIVEBUF_COLUMN_UUID = 34,
+    LIVEBUF_COLUMN_UUID = 31,
     /// Floats of two bytes (IEEE 754 binary16), in tensors only: uint16_t, their bits.
-    LIVEBUF_COLUMN_F16 = 35,
+    LIVEBUF_COLUMN_F16 = 32,
     /// Booleans of one byte, in tensors only: uint8_t, 0 or 1.
-    LIVEBUF_COLUMN_BOOL8 = 36,
+    LIVEBUF_COLUMN_BOOL8 = 33,
 }
 
 const _: () = {

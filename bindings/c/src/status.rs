@@ -38,7 +38,7 @@ statuses! {
     message, else of_changes:
     LIVEBUF_OK, "no error";
     LIVEBUF_NOT_A_DOCUMENT, "not a LiveBuf document";
-    LIVEBUF_UNSUPPORTED_VERSION, "the document's version is newer than this library";
+    LIVEBUF_UNSUPPORTED_VERSION, "the document is of another version";
     LIVEBUF_UNSUPPORTED_FEATURE, "the document uses a feature this library does not know";
     LIVEBUF_TRUNCATED, "the document is cut short";
     LIVEBUF_OUT_OF_BOUNDS, "an offset or length points outside the document";
@@ -120,7 +120,8 @@ pub enum livebuf_code {
     LIVEBUF_OK = 0,
     /// The bytes do not begin with a LiveBuf header.
     LIVEBUF_NOT_A_DOCUMENT = 1,
-    /// The document's version is newer than this library.
+    /// The document is of a version that this library does not read: a draft of before version 1,
+    /// or newer.
     LIVEBUF_UNSUPPORTED_VERSION = 2,
     /// A flag of the "refuse" class is set that this library does not know.
     LIVEBUF_UNSUPPORTED_FEATURE = 3,

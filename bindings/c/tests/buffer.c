@@ -1197,12 +1197,12 @@ static void no_tensors(void) {
 /* A document that Rust wrote: rows with tensors of one shape, behind each other in a column. */
 static void tensors_in_rows(void) {
   static const uint64_t WORDS[] = {
-      0x46424cab,         0x20,               0xf800000021,       0xd8,
+      0x146424cab,        0x20,               0xf800000021,       0xd8,
       0x500001005,        0x3000000005,       0xd800000008,       0x2000000000,
       0x200000000,        0x500000205,        0x6800000005,       0x500011205,
       0x7000000005,       0x403020100,        0x100010109,        0x3000000090,
       0x501001205,        0x9800000005,       0x17,               0x300000109,
-      0x7000000000,       0xf01002305,        0xb80000000f,       0x3c103c023c013c00,
+      0x7000000000,       0xf01002005,        0xb80000000f,       0x3c103c023c013c00,
       0x3c213c203c123c11, 0x3c22,             0x3c423c413c40,     0x1020201,
       0xc03a,             0x8200000000006469, 0x8200000000007461};
   livebuf_doc doc;

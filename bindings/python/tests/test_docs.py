@@ -40,6 +40,7 @@ PACKAGE = Path(__file__).parents[1]
 PROJECT = PACKAGE.parents[1]
 DOCS = PROJECT / "docs"
 READMES = [PROJECT / "README.md", *sorted(PROJECT.glob("bindings/*/README.md"))]
+READMES += [PROJECT / "testdata/README.md", PROJECT / "testdata/vectors/README.md"]
 ALL = [*READMES, PROJECT / "CHANGELOG.md", PROJECT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 # tests/engines runs the one, bindings/duckdb/tests the other.
 ELSEWHERE = [DOCS / "engines.md", PROJECT / "bindings/duckdb/README.md"]
@@ -224,17 +225,18 @@ def with_journal() -> bytes:
     doc = livebuf.dumps({"lap": 55})
     at = doc.index((55).to_bytes(8, "little"))
     journal = struct.pack("<IIQ", at, 8, 56) + struct.pack("<QIII", 48, len(doc), 1, 0)
-    journal += struct.pack("<I", zlib.crc32(journal)) + bytes.fromhex("AB 4C 42 4A 02 00 00 00")
+    journal += struct.pack("<I", zlib.crc32(journal)) + bytes.fromhex("AB 4C 42 4A 01 00 00 00")
     return doc + journal
 
 
 def test_bytes_in_the_specifications(tmp_path: Path) -> None:
     """Lines of an offset and bytes, below a comment that says of what: a file, or JSON."""
     count = 0
-    for page in ("FORMAT.md", "DELTA.md", "LOG.md"):
+    pages = [DOCS / f"{page}.md" for page in ("FORMAT", "PROFILE", "DELTA", "LOG")]
+    for page in [*pages, PROJECT / "testdata/vectors/README.md"]:
         blocks = re.findall(
             r"^<!-- bytes: ([^\n]*) -->\n```text\n(.*?)^```$",
-            (DOCS / page).read_text(encoding="utf-8"),
+            page.read_text(encoding="utf-8"),
             re.MULTILINE | re.DOTALL,
         )
         assert blocks
@@ -255,6 +257,30 @@ def test_bytes_in_the_specifications(tmp_path: Path) -> None:
     # The library reads the journal as the page has it.
     (tmp_path / "lap.lbuf").write_bytes(with_journal())
     assert livebuf.load(tmp_path / "lap.lbuf") == {"lap": 56}
+
+
+def test_columns_in_the_profile() -> None:
+    """PROFILE 6 says which column an array gets, by the names of FORMAT 6.1."""
+    page = (DOCS / "FORMAT.md").read_text(encoding="utf-8")
+    [table] = re.findall(r"^```text\ncode .*?^```$", page, re.MULTILINE | re.DOTALL)
+    firsts = [re.split("  +", line.strip())[0] for line in table.splitlines()[2:-1]]
+    named = [first.partition(" ") for line in firsts for first in line.split(", ")]
+    codes = {name: int(code) for code, _, name in named}
+    assert len(codes) == len(set(codes.values())) > 30
+    codes["dictionary"] = codes["dictionary u8"]
+    count = 0
+    for line in (DOCS / "PROFILE.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `["):
+            arrays, *_, columns = line.strip("| ").split(" | ")
+            arrays = re.findall(r"`([^`]*)`", arrays)
+            expected = columns.removesuffix(", gaps 1").split(", ")
+            for array, name in zip(arrays, expected * (len(arrays) // len(expected)), strict=True):
+                payload = bytes(livebuf.from_json(array))
+                home = int.from_bytes(payload[8:12], "little")
+                assert payload[home + 1] == codes[name], line
+                assert payload[home + 2] == columns.endswith("gaps 1"), line
+                count += 1
+    assert count >= 14
 
 
 def test_pages_that_are_made_from_the_code() -> None:
@@ -303,6 +329,43 @@ def test_links() -> None:
                 broken.append(f"{name(page)}: {link}")
     assert not broken
     assert count > 200
+
+
+NUMBER = r"\d+(?:\.\d+)?"
+
+
+def test_cited_sections_are_there() -> None:
+    """Code and pages say "FORMAT 4.2", and the specifications "(4.2)" of themselves."""
+    sections = {
+        page: set(
+            re.findall(
+                rf"^##+ ({NUMBER})\.? ", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.M
+            )
+        )
+        for page in ("FORMAT", "PROFILE", "EDITING", "DELTA", "LOG")
+    }
+    cited = rf"\b({'|'.join(sections)}) ({NUMBER}(?:(?:, | and | or | to ){NUMBER})*)\b"
+    folders = ("bench/src", "bindings", "crates", "docs", "fuzz/src", "testdata", "tests")
+    files = [path for folder in folders for path in (PROJECT / folder).rglob("*")]
+    files += [PROJECT / page for page in ("CONTRIBUTING.md", "README.md", "SECURITY.md")]
+    wrong, count = [], 0
+    for file in files:
+        if file.suffix not in (".c", ".h", ".hpp", ".in", ".md", ".py", ".pyi", ".rs"):
+            continue
+        if "target" in file.parts or "build" in file.parts:
+            continue
+        text = re.sub(r"\n *(?://[/!]?|#|\*)? *", " ", file.read_text(encoding="utf-8"))
+        found = re.findall(cited, text)
+        if file.parent == DOCS and file.stem in sections:
+            own = rf"\(({NUMBER}(?:, {NUMBER})*)[);]"
+            found += [(file.stem, numbers) for numbers in re.findall(own, prose(file))]
+        for page, numbers in found:
+            for number in re.findall(NUMBER, numbers):
+                count += 1
+                if number not in sections[page]:
+                    wrong.append(f"{name(file)}: {page} {number}")
+    assert not wrong
+    assert count > 300
 
 
 def test_every_page_is_in_the_book() -> None:

@@ -570,7 +570,7 @@ def journal(used: int, *changes: tuple[int, bytes]) -> bytes:
     """A journal, as `docs/FORMAT.md` describes it."""
     end = b"".join(struct.pack("<II", at, len(new)) + new for at, new in changes)
     end += struct.pack("<QIII", len(end) + 32, used, len(changes), 0)
-    return end + struct.pack("<I", zlib.crc32(end)) + b"\xabLBJ\x02\0\0\0"
+    return end + struct.pack("<I", zlib.crc32(end)) + b"\xabLBJ\x01\0\0\0"
 
 
 class TestReadingWritesNothing:

@@ -83,7 +83,7 @@ INDEXES = st.integers(-6, 6)
 
 def identical(one: Any, other: Any) -> bool:
     """Equal, with equal types and signs of zero. The order of keys is looked at elsewhere: a
-    key that comes back takes its old place in records (FORMAT 12.3)."""
+    key that comes back takes its old place in records (EDITING 3)."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -574,7 +574,7 @@ SharedByteArray.settings = OwnMemory.settings
 @pytest.mark.parametrize("in_bytearray", [False, True])
 def test_order(in_bytearray: bool, chance: random.Random) -> None:
     """Members stay in the order of dicts, where no key comes back: one that does takes its old
-    place again (FORMAT 12.3), so that the machines above look at keys without their order."""
+    place again (EDITING 3), so that the machines above look at keys without their order."""
     for _ in range(20_000 if LONG else 400):
         model = {f"i{n}": n for n in range(chance.choice([0, 2, 5, 250, 300]))}
         payload = livebuf.dumps(model)

@@ -375,7 +375,7 @@ class TestObjects:
         assert set(view.values()) == {"x" * 50}
 
     def test_a_key_that_comes_back(self) -> None:
-        """FORMAT 12.3: a record keeps its place for it, where a dict puts it last."""
+        """EDITING 3: a record keeps its place for it, where a dict puts it last."""
         view = dict_of({"a": 1, "b": 2, "c": 3})
         del view["a"]
         assert list(view) == ["b", "c"]

@@ -1,4 +1,4 @@
-//! Which of the document's number forms stands for a literal (FORMAT 15.1).
+//! Which of the document's number forms stands for a literal (FORMAT 13.1).
 //!
 //! | literal | becomes |
 //! |---|---|

@@ -11,7 +11,7 @@ pub(crate) const MARK: u64 = 32;
 /// Smallest document (FORMAT 1).
 const LEAST_BODY: u32 = 32;
 /// The log's magic, and the version behind it.
-const MAGIC: [u8; 8] = [0xAB, b'L', b'B', b'L', 0, 0, 0, 0];
+const MAGIC: [u8; 8] = [0xAB, b'L', b'B', b'L', 1, 0, 0, 0];
 /// What each frame begins with. Its kind is the next byte.
 pub(crate) const FRAME_MAGIC: [u8; 3] = [0xAB, b'L', b'B'];
 
@@ -76,7 +76,9 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<Identity> {
         return Err(Error::new(ErrorKind::NotALog, "the log's header is damaged").at(0));
     }
     if bytes[4] != MAGIC[4] {
-        let message = format!("the log's version {} is newer than this library", bytes[4]);
+        let age = if bytes[4] == 0 { "a draft of before version 1" } else { "newer" };
+        let message =
+            format!("the log's version {} is not read by this library: it is {age}", bytes[4]);
         return Err(Error::new(ErrorKind::Unsupported, message).at(4));
     }
     if bytes[5] != 0 || bytes[16..28] != [0; 12] {

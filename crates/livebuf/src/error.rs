@@ -43,8 +43,9 @@ macro_rules! kinds {
 kinds! {
     /// The bytes do not begin with a LiveBuf header.
     NotADocument = 1, "not a LiveBuf document";
-    /// The document's version is newer than this library.
-    UnsupportedVersion = 2, "the document's version is newer than this library";
+    /// The document is of a version that this library does not read: a draft of before version 1,
+    /// or a newer one. `detail` is the version.
+    UnsupportedVersion = 2, "the document is of another version";
     /// A flag of the "refuse" class is set that this library does not know.
     UnsupportedFeature = 3, "the document uses a feature this library does not know";
     /// Fewer bytes than the header says are used; `detail` bytes are needed.
@@ -233,6 +234,13 @@ impl fmt::Display for Error {
         match self.kind {
             ErrorKind::NotADocument => {
                 f.write_str(": it does not begin as one does (JSON must be converted first)")
+            }
+            // `docs/migrate.md` says how to convert them.
+            ErrorKind::UnsupportedVersion if self.detail == 0 => {
+                f.write_str(": a draft of before version 1, to be converted by what wrote it")
+            }
+            ErrorKind::UnsupportedVersion => {
+                write!(f, ": {}, which a newer library reads", self.detail)
             }
             ErrorKind::NoSpace if self.detail == 1 => f.write_str(": 1 byte is missing"),
             ErrorKind::NoSpace => write!(f, ": {} bytes are missing", self.detail),

@@ -94,7 +94,7 @@ fn quoted(bytes: &[u8]) -> String {
 
 /// A column's name, as FORMAT 6.1 has it.
 pub(crate) fn column_name(code: u8) -> &'static str {
-    const NAMES: [&str; 37] = [
+    const NAMES: [&str; 34] = [
         "cells",
         "bool",
         "i8",
@@ -121,9 +121,6 @@ pub(crate) fn column_name(code: u8) -> &'static str {
         "dictionary u8",
         "dictionary u16",
         "text run",
-        "reserved",
-        "reserved",
-        "reserved",
         "date",
         "time",
         "date and time",
@@ -139,11 +136,11 @@ pub(crate) fn column_name(code: u8) -> &'static str {
 /// Bytes of a slot of a column of whole bytes, by its code.
 fn slot_width(code: u8) -> Option<u64> {
     Some(match code {
-        2 | 6 | 23 | 36 => 1,
-        3 | 7 | 24 | 35 => 2,
-        4 | 8 | 10 | 13 | 14 | 19 | 21 | 29 => 4,
-        34 => UUID_SIZE as u64,
-        0 | 1 | 15..=18 | 25..=28 => return None,
+        2 | 6 | 23 | 33 => 1,
+        3 | 7 | 24 | 32 => 2,
+        4 | 8 | 10 | 13 | 14 | 19 | 21 | 26 => 4,
+        31 => UUID_SIZE as u64,
+        0 | 1 | 15..=18 | 25 => return None,
         _ => 8,
     })
 }
@@ -666,12 +663,12 @@ impl<'a> Fields<'a> {
                 12 => self.value(TAG_STRING, place),
                 23 | 24 => format!("text {bits}"),
                 13 => format!("object at {bits}"),
-                29 => shown(TAG_DATE, immediate(TAG_DATE, bits as i32 as u64)),
-                30 => shown(TAG_TIME, immediate(TAG_TIME, bits)),
-                31 => shown(TAG_DATE_TIME, immediate(TAG_DATE_TIME, bits)),
-                32 => shown(TAG_TIMESTAMP, immediate(TAG_TIMESTAMP, bits)),
-                33 => shown(TAG_DECIMAL, immediate(TAG_DECIMAL, bits)),
-                34 => shown(TAG_UUID, spanned(self.slice(place, width))),
+                26 => shown(TAG_DATE, immediate(TAG_DATE, bits as i32 as u64)),
+                27 => shown(TAG_TIME, immediate(TAG_TIME, bits)),
+                28 => shown(TAG_DATE_TIME, immediate(TAG_DATE_TIME, bits)),
+                29 => shown(TAG_TIMESTAMP, immediate(TAG_TIMESTAMP, bits)),
+                30 => shown(TAG_DECIMAL, immediate(TAG_DECIMAL, bits)),
+                31 => shown(TAG_UUID, spanned(self.slice(place, width))),
                 _ => format!("array at {bits}"),
             };
             row.member(width, format!("[{number}]: {value}"), Some(Member::Index(number)));

@@ -471,7 +471,7 @@ fn a_damaged_document_is_a_no_to_validate_and_trouble_elsewhere() {
     // inspect shows what it can.
     let shown = place.run("inspect bad.lbuf").code(2);
     let text = String::from_utf8_lossy(&shown.get_output().stdout).into_owned();
-    assert!(text.contains("not reached") && text.contains("magic, version 0"), "{text}");
+    assert!(text.contains("not reached") && text.contains("magic, version 1"), "{text}");
     // Every single byte changed: an answer or a complaint, never a crash.
     for at in (0..document.as_bytes().len()).step_by(7) {
         let mut bytes = document.to_vec();
@@ -488,7 +488,7 @@ fn a_damaged_document_is_a_no_to_validate_and_trouble_elsewhere() {
     bytes = document.to_vec();
     bytes[4] = 9;
     place.file("new.lbuf", &bytes);
-    says(place.run("validate new.lbuf"), 2, &["new.lbuf", "version is newer"]);
+    says(place.run("validate new.lbuf"), 2, &["new.lbuf", "another version: 9"]);
 }
 
 // --- looking --------------------------------------------------------------------------
@@ -617,7 +617,7 @@ fn stats_and_inspect_tell_where_the_bytes_are() {
 
     let text = place.yes("inspect x.lbuf");
     for word in
-        ["header", "record", "shape", "array data", "magic, version 0", "\"age\": integer 36"]
+        ["header", "record", "shape", "array data", "magic, version 1", "\"age\": integer 36"]
     {
         assert!(text.contains(word), "{word}: {text}");
     }
@@ -1286,7 +1286,7 @@ fn journal(used: usize, ranges: &[(usize, &[u8])]) -> Vec<u8> {
     journal.extend((journal.len() as u64 + 32).to_le_bytes());
     journal.extend([word(used), word(ranges.len()), word(0)].concat());
     journal.extend(crc32(&journal).to_le_bytes());
-    journal.extend(b"\xABLBJ\x02\0\0\0");
+    journal.extend(b"\xABLBJ\x01\0\0\0");
     journal
 }
 

@@ -64,21 +64,21 @@ pub enum ColumnType {
     /// Text: all texts behind each other, and where each begins.
     TextRun = 25,
     /// Dates: days in four bytes.
-    Date = 29,
+    Date = 26,
     /// Times of day: microseconds.
-    Time = 30,
+    Time = 27,
     /// Dates and times of day without a time zone: microseconds.
-    DateTime = 31,
+    DateTime = 28,
     /// Moments: microseconds.
-    Timestamp = 32,
+    Timestamp = 29,
     /// Decimals whose coefficients have at most 56 bits, each with its scale.
-    Decimal = 33,
+    Decimal = 30,
     /// UUIDs: sixteen bytes.
-    Uuid = 34,
+    Uuid = 31,
     /// Floats of two bytes (IEEE 754 binary16): in tensors only.
-    F16 = 35,
+    F16 = 32,
     /// Booleans of one byte, 0 or 1: in tensors only.
-    Bool8 = 36,
+    Bool8 = 33,
 }
 
 /// A row of the table of types.
@@ -138,7 +138,7 @@ enum Tensors {
 }
 
 /// The table of types, in the order of their codes.
-const TYPES: &[Type; 37] = &{
+const TYPES: &[Type; 34] = &{
     use ColumnType::*;
     [
         row(Cells, Slot::Tagged, 0, TAG_HOLE),
@@ -167,10 +167,6 @@ const TYPES: &[Type; 37] = &{
         row(DictionaryU8, Slot::Code, 1, TAG_STRING),
         row(DictionaryU16, Slot::Code, 2, TAG_STRING),
         row(TextRun, Slot::Run, 0, TAG_STRING),
-        // Codes 26 to 28 are undefined.
-        row(Cells, Slot::Tagged, 0, TAG_HOLE),
-        row(Cells, Slot::Tagged, 0, TAG_HOLE),
-        row(Cells, Slot::Tagged, 0, TAG_HOLE),
         row(Date, Slot::Extended, 4, TAG_DATE),
         row(Time, Slot::Extended, 8, TAG_TIME),
         row(DateTime, Slot::Extended, 8, TAG_DATE_TIME),
@@ -196,28 +192,21 @@ impl Type {
     }
 }
 
-/// The type of each code; none of a code that is undefined.
-const CODES: &[Option<ColumnType>; TYPES.len()] = &{
-    let mut codes = [None; TYPES.len()];
-    let (mut code, mut known) = (0, 0);
+// A row stands where its code says.
+const _: () = {
+    let mut code = 0;
     while code < TYPES.len() {
-        // A row stands where its code says.
-        if TYPES[code].column as usize == code {
-            codes[code] = Some(TYPES[code].column);
-            known += 1;
-        }
+        assert!(TYPES[code].column as usize == code);
         code += 1;
     }
-    assert!(known == 34);
-    codes
 };
 
 impl ColumnType {
     #[inline]
     pub(crate) fn from_code(code: u8, offset: u64) -> Result<ColumnType> {
-        match CODES.get(code as usize) {
-            Some(&Some(column)) => Ok(column),
-            _ => Err(Error::new(ErrorKind::BadCode, offset)),
+        match TYPES.get(code as usize) {
+            Some(row) => Ok(row.column),
+            None => Err(Error::new(ErrorKind::BadCode, offset)),
         }
     }
 

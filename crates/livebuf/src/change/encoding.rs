@@ -7,7 +7,7 @@ use crate::format::state::State;
 use alloc::vec::Vec;
 
 const MAGIC: [u8; 4] = [0xAB, 0x4C, 0x42, 0x44];
-const VERSION: u8 = 0;
+const VERSION: u8 = 1;
 const FLAG_OLD: u8 = 1;
 const FLAG_DIGEST: u8 = 2;
 

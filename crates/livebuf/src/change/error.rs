@@ -10,7 +10,7 @@ use core::fmt;
 pub enum DeltaError {
     /// The bytes do not begin as a delta does.
     NotADelta,
-    /// The delta's version is newer than this library.
+    /// The delta is of a version that this library does not read.
     UnsupportedVersion(u8),
     /// The delta is cut short: it has this many bytes.
     Truncated(usize),
@@ -77,7 +77,8 @@ impl fmt::Display for DeltaError {
         match self {
             DeltaError::NotADelta => f.write_str("not a delta of LiveBuf documents"),
             DeltaError::UnsupportedVersion(version) => {
-                write!(f, "the delta's version {version} is newer than this library")
+                let age = if *version == 0 { "a draft of before version 1" } else { "newer" };
+                write!(f, "the delta's version {version} is not read by this library: it is {age}")
             }
             DeltaError::Truncated(length) => write!(f, "the delta is cut short at byte {length}"),
             DeltaError::Damaged { offset, problem } => {

@@ -1,5 +1,5 @@
 //! The columns that arrays, tables and lists are made of: how they grow, widen and shift
-//! (FORMAT 12.6, 12.9, 12.10).
+//! (EDITING 6, 9, 10).
 //!
 //! An array by itself without gaps is a column like those of tables and lists. It differs by
 //! [`Rules`] only. Each edit is a [`Step`]. The same code counts its bytes and writes them (see

@@ -1,5 +1,5 @@
-//! Makes rows of tables objects by themselves, and elements of lists arrays by themselves (FORMAT
-//! 12.9, 12.10). Their values move from columns to a record, a map or an array.
+//! Makes rows of tables objects by themselves, and elements of lists arrays by themselves (EDITING
+//! 9, 10). Their values move from columns to a record, a map or an array.
 
 use super::feed::Put;
 use super::handles::Event;

@@ -1,4 +1,4 @@
-//! Members of maps whose values are not in cells: rows above all (FORMAT 7, 12.5).
+//! Members of maps whose values are not in cells: rows above all (FORMAT 7, EDITING 5).
 //!
 //! A removed entry leaves null among the values. When most are removed, holes are squeezed out of the
 //! columns and of the entries.

@@ -1,4 +1,4 @@
-//! Editing in place (FORMAT, part three).
+//! Editing in place (FORMAT 12, EDITING).
 //!
 //! Every edit runs twice (`sink`). The first run reads, counts the bytes, and checks; it may
 //! fail. The second run writes, and cannot fail. A failed edit leaves the used bytes as they

@@ -1,5 +1,5 @@
 //! Rows of tables. Their fields are slots of columns. Further fields are in an object of the row's
-//! own, which the table's extras lead to (FORMAT 6.3, 12.9).
+//! own, which the table's extras lead to (FORMAT 6.3, EDITING 9).
 
 use super::column::{Place, Step, keep, replace};
 use super::dissolve::store;

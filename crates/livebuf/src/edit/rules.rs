@@ -1,5 +1,5 @@
 //! The rules by which a column changes: its layout to hold a value, and how much room it gets
-//! (FORMAT 12.6, 12.9).
+//! (EDITING 6, 9).
 
 use super::feed::{Feed, Incoming, Put};
 use super::new::New;
@@ -18,10 +18,10 @@ use crate::store::storage::Storage;
 /// By which rules a column changes.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rules {
-    /// Any other array by itself (FORMAT 12.6).
+    /// Any other array by itself (EDITING 6).
     Array,
     /// Columns of tables and lists, and arrays with gaps, marks, a dictionary or a run, of UUIDs, of
-    /// rows or of arrays, and tensors (12.9).
+    /// rows or of arrays, and tensors (EDITING 9).
     Column,
 }
 
@@ -346,7 +346,7 @@ fn run_layout<S: Storage, O: Observer>(
     }
 }
 
-/// The layout by which a column of numbers holds integers and floats (FORMAT 12.6); `None`
+/// The layout by which a column of numbers holds integers and floats (EDITING 6); `None`
 /// where there is none. Linear in the column.
 #[cold]
 fn numbers_layout<S: Storage, O: Observer>(

@@ -57,7 +57,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Lays out an array of a map's values, which wait from `start` on, if they become the rows of a
-    /// table (FORMAT 11.4), behind room for the rest of a map's header. Returns where that is. `None`
+    /// table (PROFILE 4), behind room for the rest of a map's header. Returns where that is. `None`
     /// if they do not become rows; then nothing is written, and they still wait.
     pub(super) fn lay_out_rows(&mut self, start: usize) -> Result<Option<u32>> {
         self.check_places()?;

@@ -40,7 +40,7 @@ impl Values {
         true
     }
 
-    /// Keys that few rows have make no table (FORMAT 11.6).
+    /// Keys that few rows have make no table (PROFILE 6).
     fn are_similar(&self) -> bool {
         let enough = self.count >= LEAST_ROWS as u64 && self.most > 0;
         enough && 4 * self.members >= self.count * self.most

@@ -1,4 +1,4 @@
-//! Encoding: a stream of events becomes a document (FORMAT, part two).
+//! Encoding: a stream of events becomes a document (PROFILE).
 //!
 //! One pass, and no object for each value. Text outside of arrays is written when it comes. A
 //! container is written when it ends, behind all that it holds. Shapes come last, when the key lists are

@@ -368,7 +368,7 @@ const MOST_TEXTS: u64 = 1 << 16;
 
 impl Dictionary {
     /// The dictionary of `count` values, and how many slots have each text. `None` where it would
-    /// take more than `size` bytes, or cannot be had (FORMAT 11.6). Texts that seem to be `alone` are
+    /// take more than `size` bytes, or cannot be had (PROFILE 6). Texts that seem to be `alone` are
     /// counted, before they get codes for nothing.
     fn of<'v>(
         count: u32,
@@ -867,7 +867,7 @@ impl Planner<'_> {
         keys
     }
 
-    /// Merges several key lists into one list of all their keys (FORMAT 11.6). Returns the merged
+    /// Merges several key lists into one list of all their keys (PROFILE 6). Returns the merged
     /// list, and for each list the places of its keys in the merged one.
     ///
     /// A key comes behind all keys that are before it in some list. Of several keys that could

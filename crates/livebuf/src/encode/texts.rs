@@ -1,4 +1,4 @@
-//! Texts of the document that may be shared: equal ones are written once (FORMAT 11.3). Those of
+//! Texts of the document that may be shared: equal ones are written once (PROFILE 3). Those of
 //! the outermost open array wait beside its values, since they may become part of a run.
 
 use super::hash_index::HashIndex;
@@ -53,7 +53,7 @@ impl Text {
 }
 
 /// Whether texts repeat: where they do not, searching each costs more than it saves
-/// (FORMAT 11.3).
+/// (PROFILE 3).
 pub(super) struct Repeats {
     /// Texts yet that are not searched.
     pub(super) pause: u32,

@@ -6,8 +6,8 @@
 
 /// First four bytes of every document. `0xAB` can begin no UTF-8 text.
 pub const MAGIC: [u8; 4] = [0xAB, b'L', b'B', b'F'];
-/// The version this library reads and writes: 0, drafts of version 1.
-pub const VERSION: u8 = 0;
+/// The version that this library reads and writes. Drafts had 0.
+pub const VERSION: u8 = 1;
 /// Size of the header, and the smallest document.
 pub const HEADER_SIZE: u32 = 32;
 /// Offset of the version byte.

@@ -12,7 +12,7 @@ type Hash = [u8; 32];
 
 impl<M: Mode> Value<'_, M> {
     /// A SHA-256 of the value, whatever its layout: equal by [`deep_eq`](Self::deep_eq) are
-    /// those with equal digests. FORMAT 13 says what is hashed.
+    /// those with equal digests. DELTA 5 says what is hashed.
     ///
     /// O(n) but for the members of objects, which are sorted by their keys; recurses
     /// nowhere. Needs the feature `digest`. Each value visited takes one from `budget`, and one more for each 64 bytes

@@ -206,8 +206,10 @@ impl Header {
             let length = bytes.len() as u64;
             return Err(Error::with_detail(ErrorKind::Truncated, length, HEADER_SIZE as u64));
         }
-        if load_u8(bytes, HEADER_VERSION as u64)? != VERSION {
-            return Err(Error::new(ErrorKind::UnsupportedVersion, HEADER_VERSION as u64));
+        let version = load_u8(bytes, HEADER_VERSION as u64)?;
+        if version != VERSION {
+            let (kind, at) = (ErrorKind::UnsupportedVersion, HEADER_VERSION as u64);
+            return Err(Error::with_detail(kind, at, version.into()));
         }
         if load_u8(bytes, HEADER_REFUSE_FLAGS as u64)? != 0 {
             return Err(Error::new(ErrorKind::UnsupportedFeature, HEADER_REFUSE_FLAGS as u64));

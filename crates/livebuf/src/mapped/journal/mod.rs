@@ -50,7 +50,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The last bytes of a file with a journal. The fifth byte is the journal's version.
-const MAGIC: [u8; 8] = [0xAB, b'L', b'B', b'J', 2, 0, 0, 0];
+const MAGIC: [u8; 8] = [0xAB, b'L', b'B', b'J', 1, 0, 0, 0];
 /// Bytes of a journal behind its ranges.
 const FOOTER: usize = 32;
 
