@@ -189,13 +189,7 @@ impl Growth {
         if let Some(old) = map.cells.filter(|_| self.cells > 0) {
             let new = extent.carve(cells_size(self.cells));
             let at = u64::from(map.values_at() + ARRAY_CAPACITY);
-            move_to(
-                space,
-                at,
-                old.0,
-                [map.used, map.room].map(cells_size),
-                (new, self.cells),
-            );
+            move_to(space, at, old.0, [map.used, map.room].map(cells_size), (new, self.cells));
             (map.cells, map.room) = (Some(Cells(new)), self.cells);
         }
         map
