@@ -83,6 +83,7 @@ impl Change for Reserve<'_> {
         }
         let Reserve { map, growth, .. } = self;
         sink.set_aside(growth.fresh);
+        sink.extend(growth.tail);
         sink.write(|editor, extent| map::reserve(&mut editor.space, map, growth, extent));
         Ok((TAG_NULL, 0))
     }

@@ -189,6 +189,7 @@ pub(super) struct AddEntry<'a, 'v> {
 
 impl Change for AddEntry<'_, '_> {
     fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+        grow_map(sink, self.map, self.plan);
         let key_cell = span(sink, self.key.as_bytes(), true)?;
         let value = value(sink, self.new, 0)?;
         put_entry(sink, self.map, self.plan, key_cell, value);
@@ -196,7 +197,19 @@ impl Change for AddEntry<'_, '_> {
     }
 }
 
-/// Stores a new entry of a map.
+/// Makes the room for a new entry where that is behind the map's others.
+pub(super) fn grow_map<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    map: &Map,
+    plan: &map::InsertPlan,
+) {
+    sink.extend(plan.tail());
+    if let Some((editor, _)) = sink.writing() {
+        plan.claim(&mut editor.space, map);
+    }
+}
+
+/// Stores a new entry of a map, after [`grow_map`].
 pub(super) fn put_entry<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
     map: &Map,
@@ -596,7 +609,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         key: &str,
         new: &New<'_>,
     ) -> Option<(u8, u64)> {
-        if plan.fresh() > 0 {
+        if plan.fresh() + plan.tail() > 0 {
             return None;
         }
         let (key, mut text, mut value) = (key.as_bytes(), &[][..], (TAG_STRING, 0));

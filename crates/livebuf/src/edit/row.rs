@@ -9,7 +9,7 @@ use super::feed::Put;
 use super::handles::NodeId;
 use super::member::{Found, find_member};
 use super::new::{At, New};
-use super::object::{NewField, put_as_map, put_entry, put_field};
+use super::object::{NewField, grow_map, put_as_map, put_entry, put_field};
 use super::parts::{add_entry, key, new_map, span};
 use super::sink::{Change, Sink};
 use crate::block::column::{row_cell, row_of};
@@ -118,6 +118,10 @@ struct Rename<'k> {
 impl Change for Rename<'_> {
     fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         let (table, row) = (self.table, self.row);
+        // The map of a target grows before anything is taken.
+        if let Target::Entry(map, plan) = &self.target {
+            grow_map(sink, map, plan);
+        }
         let (tag, cell) = keep(sink, self.raw, true)?;
         match self.source {
             Some(index) => {

@@ -47,7 +47,10 @@ pub(crate) fn create<S: Storage, O: Observer>(
     let at = u64::from(extent.carve(u64::from(MAP_SIZE)));
     let (keys, data) = match capacity {
         0 => (0, 0),
-        _ => (extent.carve(keys_size(capacity)), extent.carve(cells_size(capacity))),
+        _ => {
+            let data = extent.carve(cells_size(capacity));
+            (extent.carve(keys_size(capacity)), data)
+        }
     };
     let hash = if buckets > 0 { extent.carve(hash_size(buckets)) } else { 0 };
     let (keys, cells) = (Keys(keys), Some(Cells(data)));
@@ -150,22 +153,55 @@ pub(crate) struct Growth {
     cells: u32,
     /// Bytes to take.
     pub(crate) fresh: u64,
+    /// Bytes by which the document's end moves first.
+    pub(crate) tail: u64,
 }
 
 impl Growth {
-    /// Plans room for `additional` more entries. What is too small moves, and grows by half.
-    #[inline]
-    fn plan(map: &Map, additional: u32) -> Growth {
+    /// Plans room for `additional` more entries. Keys that end the document, behind the cells, grow
+    /// with these in place by an eighth. Else what is too small moves, and grows by half.
+    fn plan(bytes: &[u8], map: &Map, additional: u32) -> Growth {
         let needed = map.used.saturating_add(additional);
+        let room = map.cells.map_or(u32::MAX, |_| map.room);
+        if needed <= map.capacity.min(room) {
+            return Growth::default();
+        }
+        let end = map.keys.at(map.capacity);
+        let adjoin = |cells: Cells| u64::from(cells.0) + cells_size(map.room) == map.keys.at(0);
+        if map.capacity > 0 && end == bytes.len() as u64 && map.cells.is_none_or(adjoin) {
+            let capacity = map.capacity.min(room);
+            let keys = capacity.saturating_add((capacity / 8).max(4)).max(needed).max(map.capacity);
+            let cells = map.cells.map_or(0, |_| keys.max(map.room));
+            let mut growth = Growth { keys, cells, fresh: 0, tail: 0 };
+            growth.tail = growth.shift(map) + keys_size(keys) - keys_size(map.capacity);
+            return growth;
+        }
         let grown = |capacity: u32| match capacity {
             _ if needed <= capacity => 0,
             _ => capacity.saturating_add(capacity / 2).max(FIRST_ENTRIES).max(needed),
         };
         let (keys, cells) = (grown(map.capacity), map.cells.map_or(0, |_| grown(map.room)));
-        Growth { keys, cells, fresh: keys_size(keys) + cells_size(cells) }
+        Growth { keys, cells, fresh: keys_size(keys) + cells_size(cells), tail: 0 }
     }
 
-    /// Moves what is too small, and frees its old place. Returns the map as it is then.
+    /// How far the keys move where they stay behind cells that grow.
+    fn shift(&self, map: &Map) -> u64 {
+        map.cells.map_or(0, |_| cells_size(self.cells) - cells_size(map.room))
+    }
+
+    /// Claims the bytes by which the document was extended, for entries that grow in place.
+    fn claim<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+        if self.tail == 0 {
+            return;
+        }
+        let (old, shift, length) = (map.keys.at(0), self.shift(map), keys_size(map.used));
+        space.copy_within(old, old + shift, length);
+        space.zero(old, shift.min(length));
+        self.write(space, &self.grown(map));
+    }
+
+    /// Makes the room: moves what is too small, and frees its old place. Returns the map as it is
+    /// then.
     #[cold]
     fn carry_out<S: Storage, O: Observer>(
         &self,
@@ -173,47 +209,51 @@ impl Growth {
         map: &Map,
         extent: &mut Extent,
     ) -> Map {
-        let mut map = *map;
-        if self.keys > 0 {
-            let new = extent.carve(keys_size(self.keys));
-            let at = map.at + u64::from(MAP_CAPACITY);
-            move_to(
-                space,
-                at,
-                map.keys.0,
-                [map.used, map.capacity].map(keys_size),
-                (new, self.keys),
-            );
-            (map.keys, map.capacity) = (Keys(new), self.keys);
+        if self.tail > 0 {
+            return self.grown(map);
         }
+        let mut new = *map;
         if let Some(old) = map.cells.filter(|_| self.cells > 0) {
-            let new = extent.carve(cells_size(self.cells));
-            let at = u64::from(map.values_at() + ARRAY_CAPACITY);
-            move_to(space, at, old.0, [map.used, map.room].map(cells_size), (new, self.cells));
-            (map.cells, map.room) = (Some(Cells(new)), self.cells);
+            let data = extent.carve(cells_size(self.cells));
+            space.copy_within(old.0.into(), data.into(), cells_size(map.used));
+            (new.cells, new.room) = (Some(Cells(data)), self.cells);
         }
-        map
+        if self.keys > 0 {
+            let keys = extent.carve(keys_size(self.keys));
+            space.copy_within(map.keys.at(0), keys.into(), keys_size(map.used));
+            (new.keys, new.capacity) = (Keys(keys), self.keys);
+        }
+        self.write(space, &new);
+        if let Some(old) = map.cells.filter(|_| self.cells > 0) {
+            space.free(old.0.into(), cells_size(map.room));
+        }
+        if self.keys > 0 {
+            space.free(map.keys.at(0), keys_size(map.capacity));
+        }
+        new
     }
-}
 
-/// Moves a block to where it has more room, and frees the old one, of which the first `used` bytes
-/// are used. `header`: where its capacity and place are.
-fn move_to<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    header: u64,
-    old: u32,
-    [used, size]: [u64; 2],
-    (new, capacity): (u32, u32),
-) {
-    space.copy_within(old.into(), new.into(), used);
-    space.write_u64(header, u64::from(capacity) | u64::from(new) << 32);
-    space.free(old.into(), size);
+    /// A map that grew in place.
+    fn grown(&self, map: &Map) -> Map {
+        let keys = Keys((map.keys.at(0) + self.shift(map)) as u32);
+        Map { keys, capacity: self.keys, room: self.cells, ..*map }
+    }
+
+    /// Writes where the keys and cells are, and their capacities.
+    fn write<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+        let capacity = u64::from(map.capacity) | u64::from(map.keys.0) << 32;
+        space.write_u64(map.at + u64::from(MAP_CAPACITY), capacity);
+        if let Some(cells) = map.cells {
+            let room = u64::from(map.room) | u64::from(cells.0) << 32;
+            space.write_u64(map.at + u64::from(MAP_VALUES + ARRAY_CAPACITY), room);
+        }
+    }
 }
 
 /// What making room for `additional` entries needs.
 pub(crate) fn plan_reserve(bytes: &[u8], map: &Map, additional: u32) -> Result<Growth> {
     check_entries(bytes, map)?;
-    Ok(Growth::plan(map, additional))
+    Ok(Growth::plan(bytes, map, additional))
 }
 
 /// Makes the room, of bytes that were set aside.
@@ -223,6 +263,7 @@ pub(crate) fn reserve<S: Storage, O: Observer>(
     growth: &Growth,
     extent: &mut Extent,
 ) {
+    growth.claim(space, map);
     growth.carry_out(space, map, extent);
 }
 
@@ -298,7 +339,7 @@ pub(crate) struct InsertPlan {
 impl InsertPlan {
     /// To be planned.
     pub(crate) const NOTHING: InsertPlan = InsertPlan {
-        growth: Growth { keys: 0, cells: 0, fresh: 0 },
+        growth: Growth { keys: 0, cells: 0, fresh: 0, tail: 0 },
         in_tree: None,
         tree: 0,
         buckets: 0,
@@ -309,6 +350,16 @@ impl InsertPlan {
     pub(crate) fn fresh(&self) -> u64 {
         let nodes = self.in_tree.as_ref().map_or(0, TreePlan::fresh);
         self.growth.fresh + nodes + self.tree + hash_size(self.buckets)
+    }
+
+    /// Bytes for [`Space::ensure`]'s `tail`.
+    pub(crate) fn tail(&self) -> u64 {
+        self.growth.tail
+    }
+
+    /// Lets the entries grow in place, after [`Space::extend`] by [`tail`](Self::tail).
+    pub(crate) fn claim<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+        self.growth.claim(space, map);
     }
 }
 
@@ -347,7 +398,7 @@ pub(crate) fn plan_insert_after(
     {
         return Ok(found);
     }
-    plan.growth = Growth::plan(map, 1);
+    plan.growth = Growth::plan(bytes, map, 1);
     plan.hashed = (map.hash != 0).then(|| Hashed::of(key, map.buckets));
     plan.buckets = hash::plan_growth(map);
     if map.root == 0 && map.hash != 0 && !fits(bytes, map, plan) {
@@ -368,7 +419,8 @@ fn fits(bytes: &[u8], map: &Map, plan: &InsertPlan) -> bool {
 }
 
 /// Appends an entry to the map that this was planned for; returns its number. `extent` has at least
-/// [`fresh`](InsertPlan::fresh) bytes left. The value is not written where it is not in cells.
+/// [`fresh`](InsertPlan::fresh) bytes left, and [`claim`](InsertPlan::claim) was called. The value
+/// is not written where it is not in cells.
 pub(crate) fn insert<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     map: &Map,
@@ -378,7 +430,8 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     extent: &mut Extent,
 ) -> u32 {
     let number = map.used;
-    let grown = (plan.growth.fresh > 0).then(|| plan.growth.carry_out(space, map, extent));
+    let grows = plan.growth.fresh + plan.growth.tail > 0;
+    let grown = grows.then(|| plan.growth.carry_out(space, map, extent));
     let map = grown.as_ref().unwrap_or(map);
     put_entry(space, map, number, key_cell, value);
     set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));

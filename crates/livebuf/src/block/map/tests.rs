@@ -102,7 +102,9 @@ impl<O: Observer> Fixture<O> {
         };
         let map = self.header();
         let fresh = plan.fresh() + Self::text_size(key);
-        self.space.ensure(fresh, 0).unwrap();
+        self.space.ensure(fresh, plan.tail()).unwrap();
+        self.space.extend(plan.tail());
+        plan.claim(&mut self.space, &map);
         let mut extent = self.space.take(fresh);
         let cell = self.key_cell(key, &mut extent);
         let number = insert(&mut self.space, &map, &plan, cell, (TAG_INT, value), &mut extent);
@@ -525,7 +527,8 @@ fn reserved_room_is_used() {
     for additional in [1, 100, 1000, 10] {
         let map = fixture.header();
         let growth = plan_reserve(fixture.bytes(), &map, additional).unwrap();
-        fixture.space.ensure(growth.fresh, 0).unwrap();
+        fixture.space.ensure(growth.fresh, growth.tail).unwrap();
+        fixture.space.extend(growth.tail);
         let mut extent = fixture.space.take(growth.fresh);
         reserve(&mut fixture.space, &map, &growth, &mut extent);
         fixture.space.finish(extent);
@@ -695,7 +698,9 @@ fn damage_is_survived() {
                     0 => {
                         if let Ok(Place::New(plan)) = plan_insert(space.bytes(), &header, &key) {
                             let fresh = plan.fresh();
-                            if space.ensure(fresh, 0).is_ok() {
+                            if space.ensure(fresh, plan.tail()).is_ok() {
+                                space.extend(plan.tail());
+                                plan.claim(&mut space, &header);
                                 let mut extent = space.take(fresh);
                                 let cell = inline_span(&key[..key.len().min(7)]);
                                 insert(&mut space, &header, &plan, cell, (TAG_INT, 1), &mut extent);
