@@ -914,7 +914,8 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         doc.set_pointer(&format!("/{}", "k".repeat(256)), 2).unwrap();
         doc.to_vec()
     };
-    let roomy_keys = word(&roomy, word(&roomy, 8) + 20);
+    // Behind the forward at home.
+    let roomy_keys = word(&roomy, word(&roomy, word(&roomy, 8) + 4) + 20);
     // An object's members: rows with an extra object, then a map of rows, whose place is cleared.
     let mut extra_form =
         json(&format!("{{\"t\":[{}],\"m\":{}}}", [r#"{"a":1}"#; 9].join(","), map_of_rows(7)));
