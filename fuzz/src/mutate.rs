@@ -414,7 +414,9 @@ fn change(
             let spans: Vec<usize> = structure
                 .blocks
                 .iter()
-                .filter(|block| matches!(block.2, RegionKind::Record | RegionKind::Entries))
+                .filter(|block| {
+                    matches!(block.2, RegionKind::Record | RegionKind::Keys | RegionKind::Data)
+                })
                 .flat_map(|block| (block.0..block.0 + block.1).step_by(8))
                 .filter(|&at| {
                     let length = word(bytes, at + 4) & 0x3FFF_FFFF;

@@ -1,7 +1,7 @@
 //! Small documents, each with one fault that only one check of a validator sees. `testdata/weaken.py`
 //! shows which checks these are.
 
-use crate::vectors::{encoded, map_of_numbers, tensors};
+use crate::vectors::{encoded, tensors};
 use ColumnType::*;
 use livebuf::layout::*;
 use livebuf::{ColumnType, DocBuf, New};
@@ -230,6 +230,12 @@ pub(crate) fn accepted() -> Vec<(&'static str, Vec<u8>)> {
         ("nesting_of_rows", Bytes::json(r#"[{"a":{"b":1}},{"a":{"b":2}}]"#).within(997)),
         ("nesting_of_lists", Bytes::json("[[[1],[2,3]],[[4]],[[5]],[[6]]]").within(997)),
         ("extras_of_rows_in_turn", extras),
+        (
+            "extras_of_a_map",
+            Bytes::edited(&rows, |doc| {
+                doc.set_pointer(&format!("/2/{}", "k".repeat(256)), true).unwrap();
+            }),
+        ),
         ("extras_of_no_rows", none.put(table + 16, at)),
         ("shapes_unused", Bytes::json("1").shape(&shape(2, &[b"a"])).shape(&wide_shape(256))),
         ("free_list_empty", Bytes::json("1").aux(18, &[], 0, 0)),
@@ -998,51 +1004,79 @@ fn maps(all: All<'_>) {
         let at = field(&doc, at);
         doc.put(at, value)
     };
-    let key_at = |doc: &Bytes, number: u32| {
-        let entries = doc.word(field(doc, MAP_ENTRIES));
-        match doc.0[doc.word(8) + MAP_FORM as usize] {
-            0 => entries + entry_key_at(number) as usize,
-            _ => entries + 8 * number as usize,
-        }
-    };
     let few = map(&["a", "b", "c"]);
     let at = few.word(8);
-    let capacity = few.word(at + MAP_CAPACITY as usize) as u32;
-    for (name, byte) in [("NotZero_map_header", 2), ("NotZero_map_header_end", 3)] {
+    let keys_at = at + MAP_KEYS as usize;
+    let key = |number: usize| few.word(keys_at) + 8 * number;
+    let (capacity, size) = (few.word(at + MAP_CAPACITY as usize), MAP_SIZE as usize);
+    for (name, byte) in [
+        ("NotZero_map_header_start", 1),
+        ("NotZero_map_header_middle", 3),
+        ("NotZero_map_unused_field", MAP_UNUSED as usize),
+        ("NotZero_map_unused_field_end", MAP_UNUSED as usize + 3),
+    ] {
         all.push((name, few.clone().set(at + byte, &[1])));
     }
     all.push(("BadCount_map_live_less", put(few.clone(), MAP_LIVE, 2)));
     all.push(("BadCount_map_live_more", put(few.clone(), MAP_LIVE, 4)));
-    all.push(("BadCount_map_used_above_capacity", put(few.clone(), MAP_CAPACITY, 2)));
-    all.push(("BadCount_map_last_is_a_hole", put(few.clone(), MAP_USED, 4)));
-    all.push(("Overlap_map_entries_at_0", put(few.clone(), MAP_ENTRIES, 0)));
+    all.push(("BadCount_map_keys_capacity", put(few.clone(), MAP_CAPACITY, 2)));
     all.push(("BadCount_map_buckets_without_block", put(few.clone(), MAP_BUCKETS, 1)));
-    all.push(("Misaligned_map", few.clone().misplace(8, MAP_WITH_VALUES_SIZE as usize)));
-    let size = entries_size(capacity.into()) as usize;
-    let entries = at + MAP_ENTRIES as usize;
-    all.push(("Misaligned_map_entries", few.clone().misplace(entries, size)));
-    all.push(("OutOfBounds_map_entries", few.clone().put(entries, few.used() as u32)));
+    all.push(("Misaligned_map", few.clone().misplace(8, size)));
+    all.push(("Misaligned_map_keys", few.clone().misplace(keys_at, 8 * capacity)));
+    all.push(("OutOfBounds_map_keys", few.clone().put(keys_at, few.used() as u32)));
+    all.push(("Overlap_map_keys_at_0", put(few.clone(), MAP_KEYS, 0)));
+    // One entry more: a hole, whose value is null.
+    let values = at + MAP_VALUES as usize;
+    let mut more = few.clone();
+    let cells =
+        more.push(&[&[TAG_INT, TAG_INT, TAG_INT, TAG_NULL, 0, 0, 0, 0], &[0; 32][..]].concat());
+    let four = more.push(&[few.part(key(0), 24), vec![0; 8]].concat());
+    more = more.set(values, &header(Cells, 0, 4, 4, cells));
+    more = put(put(more, MAP_CAPACITY, 4), MAP_KEYS, four);
+    all.push(("BadCount_map_last_is_a_hole", more.clone()));
+    // Its key is there, and the one before is not, but has a value.
+    let hole = [[0; 8], inline(b"d").to_le_bytes()].concat();
+    all.push(("BadCount_map_hole_of_a_value", more.set(four as usize + 16, &hole)));
+    all.push(("WrongBlock_map_values_kind", few.clone().set(values, &[KIND_RECORD])));
+    all.push(("Overlap_map_header", {
+        let mut doc = few.clone();
+        let mut cells = vec![TAG_OBJECT, TAG_BYTES, 0, 0, 0, 0, 0, 0];
+        cells.extend([at as u64, span(at as u32, 8 | OWNED)].map(u64::to_le_bytes).concat());
+        let array = doc.push(&header(Cells, 0, 2, 2, doc.used() as u32 + 16));
+        doc.push(&cells);
+        doc.put(8, array).set(16, &[TAG_ARRAY])
+    }));
+    all.push(("Overlap_map_values_and_keys", {
+        // Numbers that are the keys.
+        let numbers = header(I64, 0, 3, 3, key(0) as u32);
+        few.clone().set(values, &numbers)
+    }));
+    all.push(("WrongBlock_map_values_forward", {
+        let mut doc = few.clone();
+        let array = doc.part(values, 16);
+        let array = doc.push(&array);
+        doc.set(values, &[KIND_FORWARD, 0, 0, 0]).put(values + 4, array)
+    }));
     assert!(capacity > 3);
-    all.push(("NotZero_map_unused_key", few.clone().set(key_at(&few, 3), &[1])));
-    all.push(("NotZero_map_last_unused", few.clone().set(few.word(entries) + size - 1, &[1])));
-    let text = |bytes: &[u8]| few.clone().set(key_at(&few, 1), &inline(bytes).to_le_bytes());
+    all.push(("NotZero_map_unused_key", few.clone().set(key(3), &[1])));
+    all.push(("NotZero_map_last_unused_key", few.clone().set(key(capacity) - 1, &[1])));
+    let text = |bytes: &[u8]| few.clone().set(key(1), &inline(bytes).to_le_bytes());
     all.push(("BadText_map_key", text(b"\xFF")));
     all.push(("DuplicateKey_map_of_three", text(b"a")));
-    all.push(("BadCell_map_key_behind_inline", text(b"b").set(key_at(&few, 1) + 3, &[1])));
+    all.push(("BadCell_map_key_behind_inline", text(b"b").set(key(1) + 3, &[1])));
     let mut long = few.clone();
-    let key = long.push(&[b'k'; 1025]);
-    let long = long.set(key_at(&few, 1), &span(key, 1025).to_le_bytes());
+    let shared = long.push(&[b'k'; 1025]);
+    let long = long.set(key(1), &span(shared, 1025).to_le_bytes());
     all.push(("BadCell_map_key_of_1025_not_owned", long));
     let empty = map(&[] as &[&str]);
-    all.push(("BadCount_map_entries_of_nothing", put(empty.clone(), MAP_ENTRIES, 32)));
+    all.push(("BadCount_map_keys_of_no_room", put(empty.clone(), MAP_KEYS, 32)));
     let mut doc = empty.clone();
     let leaf = doc.push(&node(0, &[0]));
     all.push(("BadCount_map_tree_of_nothing", put(doc, MAP_ROOT, leaf)));
     let mut doc = empty;
     let block = doc.push(&[0; 56]);
     all.push(("BadCount_map_block_of_no_buckets", put(doc, MAP_HASH, block)));
-    let values = Bytes(map_of_numbers().to_vec());
-    all.push(("UnsupportedFeature_reserved_node_of_map", values.set(16, &[0x22])));
+    all.push(("UnsupportedFeature_reserved_node_of_map", few.set(16, &[0x22])));
     trees(all);
     // 17 keys without the block that finds them.
     let hashed = map(&keys(17));
@@ -1092,7 +1126,7 @@ fn maps(all: All<'_>) {
         two.clone().put(other, two.word(one) as u32)
     };
     all.push(("Overlap_hash_blocks", same(MAP_HASH)));
-    all.push(("Overlap_map_entries", same(MAP_ENTRIES)));
+    all.push(("Overlap_map_keys", same(MAP_KEYS)));
     all.push(("Overlap_maps", two.clone().put(two.word(8) + 24, maps[0] as u32)));
 }
 

@@ -748,7 +748,6 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc.remove_pointer("/id5").unwrap();
             doc
         }),
-        ("map_of_numbers", map_of_numbers()),
         ("record_became_map", {
             let mut doc = json("{\"o\":{\"a\":1,\"a longer key\":2}}");
             doc.set_pointer(&format!("/o/{}", "k".repeat(256)), 3).unwrap();
@@ -806,19 +805,6 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
     ]
 }
 
-/// A map of form 1 whose values are in a column of numbers.
-pub(crate) fn map_of_numbers() -> DocBuf {
-    let mut doc = livebuf_json::from_slice(map_of_rows(7).as_bytes()).unwrap();
-    doc.remove_pointer(&format!("/{}", "k".repeat(256))).unwrap();
-    for value in (0..7).rev() {
-        doc.remove_pointer(&format!("/id{value}")).unwrap();
-    }
-    for value in 0..3 {
-        doc.set_pointer(&format!("/id{value}"), value).unwrap();
-    }
-    doc
-}
-
 /// Documents of other writers: (name, bytes).
 fn foreign() -> Vec<(&'static str, Vec<u8>)> {
     let free = edited().into_iter().find(|(name, _)| *name == "free_list_few_classes").unwrap().1;
@@ -830,7 +816,24 @@ fn foreign() -> Vec<(&'static str, Vec<u8>)> {
         bytes
     };
     let longer = [free.as_bytes(), b"bytes behind the document"].concat();
-    vec![("read_only_flag", flagged(6)), ("ignore_flag", flagged(7)), ("bytes_behind", longer)]
+    vec![
+        ("read_only_flag", flagged(6)),
+        ("ignore_flag", flagged(7)),
+        ("bytes_behind", longer),
+        ("map_of_numbers", map_of_numbers()),
+    ]
+}
+
+/// A map whose values are a column of integers, of 64 bits.
+fn map_of_numbers() -> Vec<u8> {
+    let members: Vec<_> = (0..5).map(|n| format!("\"id{n}\":{n}")).collect();
+    let json = format!("{{{},\"{}\":7}}", members.join(","), "k".repeat(256));
+    let mut bytes = livebuf_json::from_slice(json.as_bytes()).unwrap().to_vec();
+    // Its cells become numbers. The word with their tags is no part of them.
+    let map = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]) as usize;
+    bytes[map + 33] = 5;
+    bytes[map + 44] += 8;
+    bytes
 }
 
 /// So many lists of one array, each behind the one before. `tensor` is byte 3 of all headers.
@@ -889,10 +892,10 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
     };
     let header = word(&map, 8);
-    let node = word(&map, header + 20);
+    let node = word(&map, header + 24);
     let tree_of = |name: &str| {
         let bytes = edited().into_iter().find(|(other, _)| *other == name).unwrap().1.to_vec();
-        let root = word(&bytes, word(&bytes, 8) + 20);
+        let root = word(&bytes, word(&bytes, 8) + 24);
         (bytes, root)
     };
     let (small, leaf) = tree_of("map_small_leaf");
@@ -917,22 +920,31 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     // The first bucket of a hash block with a free last slot, and its first entry number.
     let hashed = of("map_hashed");
     let hashed_map = word(&hashed, 8);
-    let bucket = (word(&hashed, hashed_map + 24).next_multiple_of(64)..)
+    let bucket = (word(&hashed, hashed_map + 8).next_multiple_of(64)..)
         .step_by(64)
         .find(|&at| hashed[at] != 0 && hashed[at + 11] == 0 && hashed[at + 12] == 0)
         .unwrap();
     let numbers_at = bucket + 16;
     // Bucket 7, the home of most keys.
-    let reaching = |bytes: &[u8]| word(bytes, word(bytes, 8) + 24).next_multiple_of(64) + 7 * 64;
+    let reaching = |bytes: &[u8]| word(bytes, word(bytes, 8) + 8).next_multiple_of(64) + 7 * 64;
     let (crowded, colliding) = (of("map_crowded"), of("map_colliding"));
     let (crowd, collision) = (reaching(&crowded), reaching(&colliding));
     let few = of("map_few");
-    // A map with values in an array of numbers, in one of cells with a hole, and one in vain.
-    let values = map_of_numbers().to_vec();
+    let few_map = word(&few, 8);
+    let (few_keys, few_data) = (word(&few, few_map + 20), word(&few, few_map + 44));
+    // A map whose values are numbers, and one of cells with a hole.
+    let values = map_of_numbers();
     let values_map = word(&values, 8);
-    let values_array = word(&values, values_map + 32);
     let any = edited().into_iter().find(|(name, _)| *name == "map_of_values").unwrap().1.to_vec();
-    let any_data = word(&any, word(&any, word(&any, 8) + 32) + 12);
+    let any_data = word(&any, word(&any, 8) + 44);
+    // A map with room for nine members.
+    let roomy = {
+        let mut doc = json!({"a": 1});
+        doc.set_pointer(&format!("/{}", "k".repeat(256)), 2).unwrap();
+        doc.to_vec()
+    };
+    // Behind the forward at home.
+    let roomy_keys = word(&roomy, word(&roomy, word(&roomy, 8) + 4) + 20);
     // An object's members: rows with an extra object, then a map of rows, whose place is cleared.
     let mut extra_form =
         json(&format!("{{\"t\":[{}],\"m\":{}}}", [r#"{"a":1}"#; 9].join(","), map_of_rows(7)));
@@ -1050,20 +1062,14 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadCount_record_live", patch(&lap, &[(51, 2)])),
         ("WrongBlock_record_shape", patch(&lap, &[(52, 88)])),
         ("BadCode_tag_undefined", patch(&lap, &[(57, 0x30)])),
-        ("BadCode_map_form", patch(&map, &[(header + 1, 2)])),
-        ("BadCode_map_form_of_extras", extra_form),
-        ("BadCode_map_of_a_tensor", patch(&values, &[(values_array + 3, 1)])),
-        ("BadCount_map_values", patch(&values, &[(values_array + 4, 4)])),
-        (
-            "BadCount_map_values_missing",
-            patch(&values, &[(values_map + 32, 0), (values_map + 33, 0)]),
-        ),
+        ("NotZero_map_header", patch(&map, &[(header + 1, 1)])),
+        ("NotZero_map_unused", patch(&map, &[(header + 28, 1)])),
+        ("NotZero_map_key", patch(&roomy, &[(roomy_keys + 8 * 5, 1)])),
+        ("WrongBlock_map_values", patch(&values, &[(values_map + 32, 8)])),
+        ("BadCode_map_of_extras", extra_form),
+        ("BadCode_map_of_a_tensor", patch(&values, &[(values_map + 35, 1)])),
+        ("BadCount_map_keys", patch(&values, &[(values_map + 16, 5)])),
         ("BadCount_map_hole_with_value", patch(&any, &[(any_data + 5, 2)])),
-        ("NotZero_map_values", patch(&values, &[(values_map + 37, 1)])),
-        (
-            "WrongBlock_map_values",
-            patch(&values, &[(values_map + 32, values[8]), (values_map + 33, values[9])]),
-        ),
         ("NotZero_unused_tag", patch(&lap, &[(60, 1)])),
         ("BadCell_null_with_bits", patch(&lap, &[(57, 1)])),
         ("BadCell_uint_too_small", patch(&lap, &[(57, 5)])),
@@ -1173,7 +1179,12 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("Overlap_circle", deep),
         ("Overlap_object_reached_twice", second),
         ("BadCount_map_live", patch(&map, &[(header + 4, 59)])),
-        ("BadCount_map_last_hole", patch(&map, &[(header + 8, map[header + 8] + 1)])),
+        // Its second entry is a hole, and so is no entry.
+        ("BadCount_map_last_hole", {
+            let key = (0..8).map(|at| (few_keys + 8 + at, 0));
+            let value = [(few_data + 1, 1), (few_data + 16, 0), (few_map + 4, 1)];
+            patch(&few, &key.chain(value).collect::<Vec<_>>())
+        }),
         ("BadIndex_root_of_one", {
             // Above the leaf an inner node that has it as its only child.
             let mut bytes = map.clone();
@@ -1181,7 +1192,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             bytes.extend([1, 1, 0, 0]);
             bytes.extend((node as u32).to_le_bytes());
             bytes.extend([0; 4 * 62]);
-            bytes[header + 20..header + 24].copy_from_slice(&root.to_le_bytes());
+            bytes[header + 24..header + 28].copy_from_slice(&root.to_le_bytes());
             let used = bytes.len() as u32;
             bytes[20..24].copy_from_slice(&used.to_le_bytes());
             bytes
@@ -1219,25 +1230,23 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadIndex_hash_beyond", patch(&colliding, &[(collision + 12, 15)])),
         ("BadIndex_hash_beyond_without_tree", patch(&crowded, &[(crowd + 12, 16 + 3)])),
         ("BadCount_map_without_index", {
-            patch(&hashed, &[24, 25, 26, 27, 28].map(|at| (hashed_map + at, 0)))
+            patch(&hashed, &[8, 9, 10, 11, 12].map(|at| (hashed_map + at, 0)))
         }),
         // The first two entries of a bucket have one key, and one fingerprint.
         ("DuplicateKey_map_hashed", {
             let key = |place: usize| {
-                let entry = word(&hashed, numbers_at + 4 * place);
-                word(&hashed, hashed_map + 16) + 8 + 16 * entry + 8 * (entry / 8)
+                word(&hashed, hashed_map + 20) + 8 * word(&hashed, numbers_at + 4 * place)
             };
             let mut bytes = patch(&hashed, &[(bucket + 1, hashed[bucket])]);
             bytes.copy_within(key(0)..key(0) + 8, key(1));
             bytes
         }),
         ("DuplicateKey_map_few", {
-            let keys = word(&few, word(&few, 8) + 16) + 8;
             let mut bytes = few.clone();
-            bytes.copy_within(keys + 16..keys + 24, keys);
+            bytes.copy_within(few_keys + 8..few_keys + 16, few_keys);
             bytes
         }),
-        ("BadCount_hash_buckets", patch(&hashed, &[(hashed_map + 28, 0), (hashed_map + 29, 0)])),
+        ("BadCount_hash_buckets", patch(&hashed, &[(hashed_map + 12, 0), (hashed_map + 13, 0)])),
         ("NotZero_hash_unused_place", patch(&hashed, &[(bucket + 63, 1)])),
         ("NotZero_hash_mark", patch(&hashed, &[(bucket + 13, 1)])),
         ("BadIndex_dictionary_code", patch(&coded, &[(63, 2)])),

@@ -242,10 +242,9 @@ fn many_entries_of_one_long_key_are_not_sorted() {
     let mut bytes = doc.to_vec();
     // The cell of the long key over those of the others.
     let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let entries = word(&bytes, word(&bytes, 8) as usize + 16) as usize;
+    let keys = word(&bytes, word(&bytes, 8) as usize + 20) as usize;
     for number in 1..20_001 {
-        let at = entries + 8 + 16 * number + 8 * (number / 8);
-        bytes.copy_within(entries + 8..entries + 16, at);
+        bytes.copy_within(keys..keys + 8, keys + 8 * number);
     }
     let doc = Doc::open(&bytes).unwrap();
     let object = doc.root().as_object().unwrap().unwrap();

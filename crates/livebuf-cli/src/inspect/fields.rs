@@ -33,17 +33,8 @@ pub(super) struct Fields<'a> {
     runs: HashMap<u64, u64>,
     /// That first byte, by the offset of where its texts begin.
     run_offsets: HashMap<u64, u64>,
-    /// What a map's header says, by its entries' offset.
-    entries: HashMap<u64, Entries>,
-}
-
-/// What a map's header says about its entries.
-#[derive(Clone, Copy, Default)]
-struct Entries {
-    used: u64,
-    capacity: u64,
-    /// The values are in an array.
-    keys_only: bool,
+    /// Of how many entries of a map there are keys, by the keys' offset.
+    keys: HashMap<u64, u64>,
 }
 
 /// What the header of an array or column says.
@@ -190,7 +181,7 @@ fn tag_name(tag: u8) -> &'static str {
 impl<'a> Fields<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         let (columns, runs, run_offsets) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Fields { bytes, columns, runs, run_offsets, entries: HashMap::new() }
+        Fields { bytes, columns, runs, run_offsets, keys: HashMap::new() }
     }
 
     fn slice(&self, offset: u64, length: u64) -> &'a [u8] {
@@ -235,9 +226,7 @@ impl<'a> Fields<'a> {
                 }
             }
             RegionKind::Map => {
-                let (used, capacity) = (word(MAP_USED), word(MAP_CAPACITY));
-                let keys_only = self.byte(offset + u64::from(MAP_FORM)) == 1;
-                self.entries.insert(word(MAP_ENTRIES), Entries { used, capacity, keys_only });
+                self.keys.insert(word(MAP_KEYS), word(MAP_VALUES + ARRAY_COUNT));
             }
             _ => {}
         }
@@ -313,7 +302,7 @@ impl<'a> Fields<'a> {
                 row.add(8, format!("forward: the block is at {}", self.word(offset + 4)));
             }
             RegionKind::Map => self.map(&mut row, offset),
-            RegionKind::Entries => self.entries(&mut row, offset),
+            RegionKind::Keys => self.keys(&mut row, region),
             RegionKind::Node => self.node(&mut row, offset),
             RegionKind::Hash => self.hash(&mut row, region),
             RegionKind::Array => self.column_header(&mut row, ""),
@@ -495,18 +484,14 @@ impl<'a> Fields<'a> {
 
     fn map(&self, row: &mut Row, offset: u64) {
         let word = |at: u32| self.word(offset + u64::from(at));
-        let with_values = self.byte(offset + u64::from(MAP_FORM)) == 1;
-        let form = if with_values { "values in an array, " } else { "" };
-        row.add(8, format!("{form}live {}", grouped(word(MAP_LIVE))));
-        let (used, capacity) = (grouped(word(MAP_USED)), grouped(word(MAP_CAPACITY)));
-        row.add(8, format!("used {used}, capacity {capacity}"));
-        let (entries, root) = (at(word(MAP_ENTRIES)), at(word(MAP_ROOT)));
-        row.add(8, format!("entries {entries}; tree {root}"));
+        row.add(8, format!("live {}", grouped(word(MAP_LIVE))));
         let (hash, buckets) = (at(word(MAP_HASH)), grouped(word(MAP_BUCKETS)));
         row.add(8, format!("hash block {hash}, buckets {buckets}"));
-        if with_values {
-            row.add(8, format!("array with the values {}", at(word(MAP_VALUES))));
-        }
+        row.add(
+            8,
+            format!("keys {}, capacity {}", at(word(MAP_KEYS)), grouped(word(MAP_CAPACITY))),
+        );
+        row.add(8, format!("tree {}", at(word(MAP_ROOT))));
     }
 
     fn hash(&self, row: &mut Row, region: &Region) {
@@ -537,43 +522,19 @@ impl<'a> Fields<'a> {
         row.add(region.offset + region.length - row.at, "unused".to_owned());
     }
 
-    fn entries(&self, row: &mut Row, offset: u64) {
-        let Entries { used, capacity, keys_only } =
-            self.entries.get(&offset).copied().unwrap_or_default();
-        if keys_only {
-            return (0..capacity).for_each(|index| self.key_entry(row, index, index < used));
-        }
-        for first in (0..capacity).step_by(8) {
-            let tags = row.at;
-            self.tags(row, used.saturating_sub(first).min(8));
-            for index in first..capacity.min(first + 8) {
-                let tag = self.byte(tags + index % 8);
-                if index >= used || tag == TAG_HOLE {
-                    let meaning = if index < used { "hole" } else { "unused" };
-                    row.add(16, format!("entry {index}: {meaning}"));
-                    continue;
-                }
-                let (place, key) = self.span(row.at);
-                let member = Some(Member::Key(String::from_utf8_lossy(key).into_owned()));
-                let meaning = format!("entry {index}: key {}, {place}", quoted(key));
-                row.member(8, meaning, member.clone());
-                let value = self.value(tag, row.at);
-                row.member(8, format!("entry {index}: {value}"), member);
+    fn keys(&self, row: &mut Row, region: &Region) {
+        let used = self.keys.get(&region.offset).copied().unwrap_or_default();
+        for index in 0..region.length / 8 {
+            let at = row.at;
+            if index >= used || self.slice(at, 8).iter().all(|&byte| byte == 0) {
+                let meaning = if index < used { "hole" } else { "unused" };
+                row.add(8, format!("entry {index}: {meaning}"));
+                continue;
             }
+            let (place, key) = self.span(at);
+            let member = Some(Member::Key(String::from_utf8_lossy(key).into_owned()));
+            row.member(8, format!("entry {index}: key {}, {place}", quoted(key)), member);
         }
-    }
-
-    /// An entry of a map whose values are in an array.
-    fn key_entry(&self, row: &mut Row, index: u64, is_used: bool) {
-        let at = row.at;
-        if !is_used || self.slice(at, 8).iter().all(|&byte| byte == 0) {
-            let meaning = if is_used { "hole" } else { "unused" };
-            row.add(8, format!("entry {index}: {meaning}"));
-            return;
-        }
-        let (place, key) = self.span(at);
-        let member = Some(Member::Key(String::from_utf8_lossy(key).into_owned()));
-        row.member(8, format!("entry {index}: key {}, {place}", quoted(key)), member);
     }
 
     fn node(&self, row: &mut Row, offset: u64) {

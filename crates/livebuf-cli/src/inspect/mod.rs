@@ -59,7 +59,7 @@ fn called(kind: RegionKind) -> (&'static str, AnsiColor) {
         RegionKind::Record => ("record", AnsiColor::Cyan),
         RegionKind::Forward => ("forward", AnsiColor::BrightBlue),
         RegionKind::Map => ("map", AnsiColor::Blue),
-        RegionKind::Entries => ("map entries", AnsiColor::BrightCyan),
+        RegionKind::Keys => ("map keys", AnsiColor::BrightCyan),
         RegionKind::Node => ("index node", AnsiColor::BrightYellow),
         RegionKind::Hash => ("hash block", AnsiColor::BrightYellow),
         RegionKind::Array => ("array", AnsiColor::BrightRed),
@@ -131,7 +131,7 @@ impl<'a> Printer<'a> {
         if let Some(parent) = find(path, doc, parent)? {
             // The walk visits a container's own blocks before those of its children.
             let mut own = Vec::new();
-            let holds = [RegionKind::Record, RegionKind::Entries, RegionKind::Data];
+            let holds = [RegionKind::Record, RegionKind::Data];
             let walked = parent.regions(|region| {
                 if !own.iter().any(|own: &Region| holds.contains(&own.kind)) {
                     own.push(region);
@@ -139,10 +139,17 @@ impl<'a> Printer<'a> {
             });
             damage = damage.or(walked.err());
             own.iter().for_each(|region| self.fields.learn(region));
-            let member = match parent.kind() {
+            let mut member = match parent.kind() {
                 Kind::Array => token.parse().ok().map(Member::Index),
                 _ => Some(Member::Key(token.replace("~1", "/").replace("~0", "~"))),
             };
+            if let Some(keys) = own.iter().find(|region| region.kind == RegionKind::Keys) {
+                self.cell(keys, member.clone())?;
+                // The value has the place of its key, in cells. Rows have no place of their own.
+                let number = self.fields.of(keys).iter().position(|field| field.member == member);
+                let is_table = own.iter().any(|region| region.kind == RegionKind::Table);
+                member = number.filter(|_| !is_table).map(|number| Member::Index(number as u64));
+            }
             if let Some(region) = own.last() {
                 self.cell(region, member)?;
             }

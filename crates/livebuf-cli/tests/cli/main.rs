@@ -996,7 +996,7 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         "free, ",
         "forward, ",
         "map, ",
-        "map entries, ",
+        "map keys, ",
         "index node, ",
         "shared text, ",
         "classes; ",
@@ -1066,7 +1066,8 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         "{row}"
     );
     let text = place.inspected(&["x.lbuf", &format!("/map/8 {long}")]);
-    assert!(text.contains("in its map entries") && text.contains("entry 8: integer 8"), "{text}");
+    assert!(text.contains("in its map keys") && text.contains("entry 8: key "), "{text}");
+    assert!(text.contains("in its array data") && text.contains("[8]: integer 8"), "{text}");
 }
 
 /// Bug: the header behind a dictionary's codes was followed like any other. In a damaged document

@@ -78,7 +78,7 @@ impl Node {
             Node::Map(offset) => {
                 let map = Map::load(bytes, offset as u64)?;
                 match map.next_live(bytes, from)? {
-                    Some((index, _)) => Ok(Some((index, map.value(bytes, index)?))),
+                    Some(index) => Ok(Some((index, map.value_of(bytes, index)?))),
                     None => Ok(None),
                 }
             }
@@ -93,7 +93,7 @@ impl Node {
             }
             Node::Map(offset) => {
                 let map = Map::load(bytes, offset as u64)?;
-                span_at_position(bytes, map.entry(bytes, index)?.key).map(Some)
+                span_at_position(bytes, map.key_at(index)?).map(Some)
             }
             _ => Ok(None),
         }

@@ -1244,7 +1244,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         for index in 0..extras.count {
             let (row, home) = extra(extras.slot(self.space.bytes(), index)?);
             while number < row / each.max(1) {
-                before += u32::from(map.entries.is_live(self.space.bytes(), number)?);
+                before += u32::from(map.keys.is_live(self.space.bytes(), number)?);
                 number += 1;
             }
             let row = before * each + row % each.max(1);

@@ -20,9 +20,7 @@ use crate::block::tensor::{Form, check_tensor};
 use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice, text};
-use crate::format::cell::{
-    Needle, shared_span, span_at_position, span_bytes, span_inline, span_offset,
-};
+use crate::format::cell::{Needle, shared_span, span_bytes, span_inline, span_offset};
 use crate::format::extended::is_extended_span;
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
@@ -594,13 +592,13 @@ impl<'v> Copier<'v> {
     fn check_map(&mut self, offset: u32) -> Result<()> {
         let map = map::Map::load(self.source, offset as u64)?;
         let (mut live, mut from) = (0, 0);
-        while let Some((index, entry)) = map.next_live(self.source, from)? {
+        while let Some(index) = map.next_live(self.source, from)? {
             from = index + 1;
             live += 1;
-            let key = span_at_position(self.source, entry.key)?;
+            let key = map.keys.text(self.source, index)?;
             self.allowance.text(key.len())?;
             self.check_length(key)?;
-            text(key, entry.key)?;
+            text(key, map.keys.at(index))?;
         }
         if live != map.live {
             return Err(Error::new(ErrorKind::BadCount, offset as u64));

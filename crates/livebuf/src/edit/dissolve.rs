@@ -154,7 +154,7 @@ fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -
         let block = Block::resolve(bytes, home)?;
         if block.kind() == KIND_MAP {
             let map = map::Map::load(bytes, block.offset as u64)?;
-            return load_u64(bytes, map.entry(bytes, index - table.columns)?.key);
+            return load_u64(bytes, map.key_at(index - table.columns)?);
         }
         (Shape::load(bytes, block.record()?.shape().into())?, index - table.columns)
     };

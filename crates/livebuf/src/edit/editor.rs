@@ -9,7 +9,7 @@ use super::new::{At, Child, New};
 use crate::block::column::{Elements, row_cell, row_of};
 use crate::block::column_type::ColumnType;
 use crate::block::list::List;
-use crate::block::map::Map;
+use crate::block::map::{self, Map};
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::Shape;
 use crate::block::table::Table;
@@ -411,10 +411,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         };
         match self.container(parent)? {
             Container::Record(record) => Ok(within(record.offset as u64, record.size())),
-            Container::Map(map) => match map.elements(bytes)? {
-                Some(values) => Ok(in_slots(values, values.first, values.count)),
-                None => Ok(within(map.entries.at as u64, map.entries.size(map.capacity))),
-            },
+            Container::Map(map) => {
+                let values = map.values(bytes)?;
+                Ok(in_slots(values, 0, values.count))
+            }
             Container::Array(elements) | Container::Listed(_, _, elements) => {
                 Ok(in_slots(elements, elements.first, elements.count))
             }
@@ -607,7 +607,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             KIND_RECORD => Ok(Container::Record(block.record()?.whole(bytes)?)),
             KIND_MAP => {
                 let map = Map::load(bytes, block.offset as u64)?;
-                check(bytes, map.entries.at as u64, map.entries.size(map.capacity))?;
+                check(bytes, map.keys.0 as u64, map::keys_size(map.capacity))?;
                 Ok(Container::Map(map))
             }
             KIND_TABLE => {

@@ -1,6 +1,6 @@
-//! Members of maps whose values are in an array: a value for each entry (FORMAT 7.5, EDITING 5).
+//! Members of maps whose values are not in cells: rows above all (FORMAT 7, EDITING 5).
 //!
-//! A removed entry leaves null in the array. When most are removed, holes are squeezed out of the
+//! A removed entry leaves null among the values. When most are removed, holes are squeezed out of the
 //! columns and of the entries.
 
 use super::column::{Place, Step};
@@ -10,7 +10,6 @@ use super::new::New;
 use super::object::AddEntry;
 use super::sink::{Change, Sink};
 use crate::block::column::Elements;
-use crate::block::column_type::ColumnType;
 use crate::block::map::{self, Map};
 use crate::block::record::Raw;
 use crate::error::Result;
@@ -20,7 +19,7 @@ use crate::format::layout::*;
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
 
-/// A new member: its value goes into the array, and its key into the map.
+/// A new member: its value goes into the column, and then its key into the map.
 struct AddMember<'a, 'v> {
     value: Step<'v>,
     entry: AddEntry<'a, 'v>,
@@ -45,7 +44,7 @@ struct TakeMember<'p> {
 impl Change for TakeMember<'_> {
     fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
         let TakeMember { map, values: array, plan, keeps } = *self;
-        let (home, index) = (map.values(sink.bytes())?, plan.number);
+        let (home, index) = (map.values_at(), plan.number);
         let is_last = index + 1 == map.used;
         let taken = match is_last {
             true => Step::Take { array, index, keeps }.run(sink)?,
@@ -53,15 +52,16 @@ impl Change for TakeMember<'_> {
         };
         sink.try_write(|editor, _| {
             editor.remove_entry(&map, plan)?;
-            let map = Map::load(editor.space.bytes(), map.at)?;
             if is_last {
                 // The holes before it are no entries any more.
-                let array = Elements::at(editor.space.bytes(), array.offset)?;
-                editor.close(array, map.used, array.count.saturating_sub(map.used))?;
+                let used = map.used_without(editor.space.bytes(), index);
+                let array = map.values(editor.space.bytes())?;
+                editor.close(array, used, index.saturating_sub(used))?;
             }
-            if map::squeezes(&map) {
+            let map = Map::load(editor.space.bytes(), map.at)?;
+            if map.squeezes() {
                 editor.close_holes(array.offset, &map, 1)?;
-                map::squeeze(&mut editor.space, map.at);
+                map::squeeze(&mut editor.space, &map);
             }
             Ok(())
         })?;
@@ -112,13 +112,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.carry_out(&MakeTree { map }, NodeId::NONE).map(drop)
     }
 
-    /// The array with a map's values, as steps know it.
+    /// A map's values, as steps know an array.
     fn values_of(&self, map: &Map, depth: u16) -> Result<(NodeId, Elements)> {
-        let values = map.values_in(self.space.bytes())?;
-        Ok((self.handles.give(map.values(self.space.bytes())?, 0, depth), values))
+        let values = map.values(self.space.bytes())?;
+        Ok((self.handles.give(map.values_at(), 0, depth), values))
     }
 
-    /// Sets or adds a member of a map whose values are in an array.
+    /// Sets or adds a member of a map whose values are not in cells.
     pub(super) fn set_in_map(
         &mut self,
         node: NodeId,
@@ -129,12 +129,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (values, array) = self.values_of(&map, node.depth())?;
         match map::plan_insert(self.space.bytes(), &map, key.as_bytes())? {
             map::Place::Found(number) => {
-                if array.column == ColumnType::Cells {
-                    let data = u64::from(array.data);
-                    return self.replace(data + tag_at(number), data + cell_at(number), &new, node);
-                }
                 self.measure(&new, node)?;
-                let place = Place::array(map.values(self.space.bytes())?, array);
+                let place = Place::array(map.values_at(), array);
                 self.change(Step::Set { place, slot: number, new })
             }
             map::Place::New(plan) => {
@@ -151,7 +147,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Takes an entry out of a map. The caller took its value, or will free it.
     pub(super) fn remove_entry(&mut self, map: &Map, plan: &map::RemovePlan) -> Result<()> {
-        let key_cell = load_u64(self.space.bytes(), plan.entry.key)?;
+        let key_cell = load_u64(self.space.bytes(), map.key_at(plan.number)?)?;
         map::remove(&mut self.space, map, plan);
         if let Some((offset, length)) = owned_span(key_cell) {
             self.space.free_span(offset as u64, length as u64);
@@ -159,7 +155,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    /// Takes the value of an entry out of the array with a map's values, and the entry.
+    /// Takes the value of an entry, which is not in cells, out of its column, and the entry.
     /// `keeps`: it is attached elsewhere, else it is freed.
     pub(super) fn take_value(
         &mut self,
@@ -168,7 +164,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         keeps: bool,
     ) -> Result<Raw> {
         self.check_trust()?;
-        let values = map.values_in(self.space.bytes())?;
+        let values = map.values(self.space.bytes())?;
         let (tag, cell) = self.carry_out(&TakeMember { map, values, plan, keeps }, NodeId::NONE)?;
         Ok(Raw::unplaced(tag, cell))
     }
@@ -177,12 +173,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub(super) fn reserve_entries(&mut self, map: Map, additional: u32) -> Result<()> {
         self.check_elements(u64::from(map.live) + u64::from(additional))?;
         let growth = map::plan_reserve(self.space.bytes(), &map, additional)?;
-        let values = if map.entries.keys_only {
-            self.check_trust()?;
-            let (node, array) = self.values_of(&map, 0)?;
-            Some(Step::Reserve { node, array: Container::Array(array), more: additional })
-        } else {
-            None
+        let values = match map.cells {
+            Some(_) => None,
+            None => {
+                self.check_trust()?;
+                let (node, array) = self.values_of(&map, 0)?;
+                Some(Step::Reserve { node, array: Container::Array(array), more: additional })
+            }
         };
         self.carry_out(&Reserve { map, values, growth }, NodeId::NONE).map(drop)
     }

@@ -124,7 +124,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let shell = Raw::object(home);
         match Node::of(self.space.bytes(), shell)? {
             Node::Map(offset) => {
-                map::free_body(&mut self.space, offset as u64);
+                self.free_map_body(&map::Map::load(self.space.bytes(), offset as u64)?);
                 self.space.free(offset as u64, MAP_SIZE as u64);
                 if offset != home {
                     self.space.free(home as u64, 8);

@@ -202,21 +202,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// header's size.
     pub(super) fn free_map(&mut self, offset: u32) -> u64 {
         self.release_keys(offset);
-        let Ok(map) = map::Map::load(self.space.bytes(), offset as u64) else {
-            return MAP_SIZE as u64;
-        };
-        self.free_map_body(map);
-        map.header_size()
+        if let Ok(map) = map::Map::load(self.space.bytes(), offset as u64) {
+            self.free_map_body(&map);
+        }
+        MAP_SIZE as u64
     }
 
     /// Frees all that belongs to a map but its header, its keys and its members' values.
-    pub(super) fn free_map_body(&mut self, map: map::Map) {
-        map::free_body(&mut self.space, map.at);
-        if map.entries.keys_only {
-            let home = map.values(self.space.bytes()).unwrap_or(0);
-            let values = Raw { tag: TAG_ARRAY, cell: home.into(), position: 0 };
-            if let Ok(node) = Node::of(self.space.bytes(), values) {
-                self.release_block(values, node);
+    pub(super) fn free_map_body(&mut self, map: &map::Map) {
+        if self.space.trusted {
+            map::free_body(&mut self.space, map);
+            if let Ok(values) = map.values(self.space.bytes()) {
+                self.free_column(values);
             }
         }
     }
@@ -225,7 +222,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let Ok(loaded) = map::Map::load(self.space.bytes(), map as u64) else { return };
         for index in 0..loaded.used {
             let bytes = self.space.bytes();
-            let key = loaded.entry(bytes, index).and_then(|entry| load_u64(bytes, entry.key));
+            let key = load_u64(bytes, loaded.keys.at(index));
             if let Some((offset, length)) = key.ok().and_then(owned_span) {
                 self.space.free_span(offset as u64, length as u64);
             }

@@ -7,6 +7,8 @@ use super::member::{Found, find_member};
 use super::new::{At, New};
 use super::parts::{key, new_shape, put_text, span};
 use super::sink::{Change, Sink};
+use crate::block::column::Elements;
+use crate::block::column_type::ColumnType;
 use crate::block::map::{self, ByHash, Map};
 use crate::block::record::{Raw, Record, each_field};
 use crate::block::shape::{self, Shape};
@@ -143,8 +145,8 @@ fn become_map<S: Storage, O: Observer>(
     sink.write(|editor, extent| {
         let map = map::create(&mut editor.space, extent, capacity, 0);
         let mut count = editor.copy_fields(record, &map, member);
-        if let Member::New(key_cell, (tag, cell)) = member {
-            map::put_entry(&mut editor.space, &map, count, key_cell, tag, cell);
+        if let Member::New(key_cell, value) = member {
+            map::put_entry(&mut editor.space, &map, count, key_cell, value);
             count += 1;
         }
         map::fill(&mut editor.space, &map, count, fill, extent);
@@ -213,11 +215,11 @@ pub(super) fn put_entry<S: Storage, O: Observer>(
     map: &Map,
     plan: &map::InsertPlan,
     key_cell: u64,
-    (tag, cell): (u8, u64),
+    value: (u8, u64),
 ) {
     sink.set_aside(plan.fresh());
     if let Some((editor, extent)) = sink.writing() {
-        map::insert(&mut editor.space, map, plan, key_cell, tag, cell, extent);
+        map::insert(&mut editor.space, map, plan, key_cell, value, extent);
     }
 }
 
@@ -328,13 +330,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub(super) fn entry_slot(&self, map: Map, key: &str) -> Result<Option<Slot>> {
         let bytes = self.space.bytes();
         match map.find(bytes, &Needle::new(key.as_bytes()))? {
-            Some(index) => {
-                if let Some(elements) = map.elements(bytes)? {
-                    return Ok(Some(Slot::Element { elements, index }));
-                }
-                let entry = map.entry(bytes, index)?;
-                Ok(Some(Slot::Tagged { tag: entry.tag_at, cell: entry.value }))
-            }
+            Some(index) => Ok(Some(Slot::Element { elements: map.values(bytes)?, index })),
             None => Ok(None),
         }
     }
@@ -533,7 +529,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     Member::Renamed(renamed, key_cell) if renamed == index => key_cell,
                     _ => load_u64(bytes, shape.key_position(index)).unwrap_or(0),
                 };
-                map::put_entry(&mut self.space, map, count, key_cell, raw.tag, raw.cell);
+                map::put_entry(&mut self.space, map, count, key_cell, (raw.tag, raw.cell));
                 count += 1;
             }
         }
@@ -558,16 +554,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// then.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn overwrite_entry(&mut self, found: ByHash, new: &New<'_>) -> bool {
-        let Some(entry) = found.entry() else { return false };
-        let entries = found.entries();
-        let Ok(old) = entries.value(self.space.bytes(), entry) else { return false };
+        let (Some(entry), Some(cells)) = (found.entry(), found.cells()) else { return false };
+        let Ok(old) = cells.value(self.space.bytes(), entry) else { return false };
         let cell = old.position.into();
         match (old.tag, *new) {
             (TAG_STRING, New::Str(text)) => self.overwrite_text(cell, text),
             (TAG_NULL..=TAG_IMMEDIATE_LAST, _) => {
                 let Some((tag, value)) = new.immediate() else { return false };
                 if old.tag != tag {
-                    self.space.write_u8(entries.tag_at(entry), tag);
+                    self.space.write_u8(cells.tag_at(entry), tag);
                 }
                 self.space.write_u64(cell, value);
                 true
@@ -585,15 +580,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         key: &str,
         new: &New<'_>,
     ) -> Result<(u8, u64)> {
-        if map.entries.keys_only {
+        let Some(cells) = map.cells else {
             return (self.table_edits()?.set_in_map)(self, node, *map, key, *new);
-        }
+        };
         let bytes = self.space.bytes();
         let mut plan = map::InsertPlan::NOTHING;
         let found = map::plan_insert_after(bytes, map, key.as_bytes(), found, &mut plan)?;
         if let Some(number) = found {
-            let entry = map.entry(bytes, number)?;
-            return self.replace(entry.tag_at, entry.value, new, node);
+            return self.replace(cells.tag_at(number), cells.cell_at(number), new, node);
         }
         self.check_elements(map.live as u64 + 1)?;
         if cfg!(not(feature = "small"))
@@ -641,7 +635,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if !text.is_empty() {
             value.1 = put_text(&mut self.space, &mut extent, text, true);
         }
-        map::insert(&mut self.space, map, plan, key_cell, value.0, value.1, &mut extent);
+        map::insert(&mut self.space, map, plan, key_cell, value, &mut extent);
         self.space.finish(extent);
         Some(value)
     }
@@ -667,7 +661,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub(super) fn take_entry(&mut self, map: Map, key: &str, keeps: bool) -> Result<Option<Raw>> {
         let bytes = self.space.bytes();
         let Some(plan) = map::plan_remove(bytes, &map, key.as_bytes())? else { return Ok(None) };
-        if map.entries.keys_only {
+        if map.cells.is_none() {
             return self.take_value(map, &plan, keeps).map(Some);
         }
         let raw = map.value(bytes, plan.number)?;
@@ -684,15 +678,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         // The rows of a map's table are freed with its body.
         self.freeing(|editor| {
             editor.release_entries(map.at as u32);
-            editor.free_map_body(map);
+            editor.free_map_body(&map);
         });
-        self.space.write_u8(map.at + MAP_FORM as u64, 0);
         let words = map.at + MAP_LIVE as u64;
-        self.space.zero(words, (MAP_SIZE - MAP_LIVE) as u64);
-        let rest = map.header_size() - MAP_SIZE as u64;
-        if rest > 0 && self.space.trusted {
-            self.space.free(map.at + MAP_SIZE as u64, rest);
-        }
+        self.space.zero(words, (MAP_VALUES - MAP_LIVE) as u64);
+        let values = Elements::new(map.values_at(), ColumnType::Cells, 0, 0, 0);
+        values.write_header(&mut self.space);
     }
 
     /// Checks that a member can get another key. Returns false where it has that key already.
@@ -728,8 +719,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let missing = || Error::new(ErrorKind::NotFound, 0);
         let number = map.find(bytes, &Needle::new(from.as_bytes()))?;
         let number = number.ok_or_else(missing)?;
-        let entry = map.entry(bytes, number)?;
-        let old_key = load_u64(bytes, entry.key)?;
+        let old_key = load_u64(bytes, map.key_at(number)?)?;
         let map::RenamePlace::New(plan) = map::plan_rename(bytes, &map, number, to.as_bytes())?
         else {
             return Err(Error::new(ErrorKind::KeyExists, 0));

@@ -105,7 +105,7 @@ pub(super) fn add_entry<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
     map: u32,
     key_cell: u64,
-    (tag, cell): (u8, u64),
+    value: (u8, u64),
 ) {
     sink.write(|editor, extent| {
         let space = &mut editor.space;
@@ -119,7 +119,7 @@ pub(super) fn add_entry<S: Storage, O: Observer>(
             .and_then(|map| Ok((map, map::plan_insert(bytes, &map, key?)?)));
         match place {
             Ok((map, map::Place::New(plan))) => {
-                map::insert(space, &map, &plan, key_cell, tag, cell, extent);
+                map::insert(space, &map, &plan, key_cell, value, extent);
             }
             Ok(_) => {}
             Err(error) => {

@@ -53,12 +53,12 @@ impl<S: Storage> Encoder<S> {
             Some(plan) => plan,
             None => self.plan(start, self.cells.len())?,
         };
-        self.write_planned(plan, start, listed)
+        self.write_planned(plan, start, listed, 0)
     }
 
     /// Lays out an array of a map's values, which wait from `start` on, if they become the rows of a
-    /// table (PROFILE 4). Returns the array's home. `None` if they do not become rows; then
-    /// nothing is written, and they still wait.
+    /// table (PROFILE 4), behind room for the rest of a map's header. Returns where that is. `None`
+    /// if they do not become rows; then nothing is written, and they still wait.
     pub(super) fn lay_out_rows(&mut self, start: usize) -> Result<Option<u32>> {
         self.check_places()?;
         self.room_for_plan(start)?;
@@ -69,7 +69,8 @@ impl<S: Storage> Encoder<S> {
             return Ok(None);
         }
         let plan = self.absorbed(plan);
-        self.write_planned(plan, start, listed).map(Some)
+        let header = self.write_planned(plan, start, listed, MAP_VALUES)?;
+        Ok(Some(header - MAP_VALUES))
     }
 
     /// Looks for the memory that the plan of a large array takes beside its values.
@@ -90,15 +91,21 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Writes an array, and what waits among the values from `start` on. The plan's places are
-    /// those from `listed` on.
-    fn write_planned(&mut self, plan: Plan, start: usize, listed: usize) -> Result<u32> {
+    /// those from `listed` on. `before`: bytes to leave before the header.
+    fn write_planned(
+        &mut self,
+        plan: Plan,
+        start: usize,
+        listed: usize,
+        before: u32,
+    ) -> Result<u32> {
         self.check_elements(plan.places.len() as usize)?;
         match plan.waits {
             true => self.lay_out(start, self.cells.len())?,
             // The plan's size is that of columns, and all of it is written next.
             false => self.out.expect(plan.size),
         }
-        let home = self.write_array(&plan)?;
+        let home = self.write_array(&plan, before)?;
         self.places.truncate(listed);
         Ok(home)
     }
@@ -177,7 +184,7 @@ impl<S: Storage> Encoder<S> {
                 let Some(done) = open.pop() else { break };
                 let home = match &done.plan {
                     Some((plan, listed)) => {
-                        let home = self.write_array(plan)?;
+                        let home = self.write_array(plan, 0)?;
                         self.places.truncate(*listed);
                         home
                     }
@@ -236,9 +243,10 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Writes an array by plan. The containers outside its columns are laid out already.
-    fn write_array(&mut self, plan: &Plan) -> Result<u32> {
+    fn write_array(&mut self, plan: &Plan, before: u32) -> Result<u32> {
         self.out.align();
-        let (home, _) = self.out.grow(ARRAY_SIZE as usize)?;
+        let (start, _) = self.out.grow((before + ARRAY_SIZE) as usize)?;
+        let home = start + before;
         self.write_column(plan, home, Owner { block: home, column: 0 })?;
         Ok(home)
     }
@@ -258,7 +266,14 @@ impl<S: Storage> Encoder<S> {
         Ok(())
     }
 
-    fn put_header(&mut self, header: u32, column: ColumnType, gaps: u8, count: u32, data: u32) {
+    pub(super) fn put_header(
+        &mut self,
+        header: u32,
+        column: ColumnType,
+        gaps: u8,
+        count: u32,
+        data: u32,
+    ) {
         let data = if count == 0 { 0 } else { data };
         let column = Elements { gaps, ..Elements::new(header, column, count, count, data) };
         column.write_header(&mut self.out);

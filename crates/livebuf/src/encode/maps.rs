@@ -10,7 +10,8 @@ use super::options::DuplicateKeys;
 use super::room::{make_room, make_room_for};
 use super::stack::{TAG_WAITING_OBJECT, run};
 use super::texts::settle;
-use crate::block::map::{self, Entries, Map};
+use crate::block::column_type::ColumnType;
+use crate::block::map::{self, Keys, Map};
 use crate::block::walk::{Cursor, Node};
 use crate::error::Result;
 use crate::format::bytes::load_u64;
@@ -221,14 +222,14 @@ impl<S: Storage> Encoder<S> {
 
     pub(super) fn end_map(&mut self, start: usize, first: usize) -> Result<u32> {
         let mut indexes = self.index_map(first)?;
-        let mut values = None;
+        let mut rows = None;
         if self.outermost.is_some() {
             let is_own = self.outermost == Some(self.frames.len() - 1);
             self.replaced |= is_own && self.anew != Anew::Never && !self.are_rows(start);
             if indexes.doubles.is_empty() && self.map_keys.len() - first >= LEAST_ROWS {
-                values = self.lay_out_rows(start)?;
+                rows = self.lay_out_rows(start)?;
             }
-            if values.is_none() {
+            if rows.is_none() {
                 self.settle_waiting(start)?;
             }
         } else {
@@ -241,10 +242,11 @@ impl<S: Storage> Encoder<S> {
         let count = (self.map_keys.len() - first) as u32;
         self.check_elements(count as usize)?;
         self.out.align();
-        match values {
-            Some(values) => self.write_keys(first, count, indexes, values),
-            None => self.write_entries(start, first, count, indexes),
-        }
+        let home = match rows {
+            Some(home) => home,
+            None => self.write_cells(start, count)?,
+        };
+        self.write_map(home, first, count, indexes)
     }
 
     /// Writes a waiting object of this key list as a map. Its values are laid out, from `start` on.
@@ -254,70 +256,40 @@ impl<S: Storage> Encoder<S> {
         let indexes = self.index_map(first)?;
         self.out.align();
         let count = (self.map_keys.len() - first) as u32;
-        self.write_entries(start, first, count, indexes)
+        let home = self.write_cells(start, count)?;
+        self.write_map(home, first, count, indexes)
     }
 
-    /// Writes a map whose values are in its entries.
-    fn write_entries(
-        &mut self,
-        start: usize,
-        first: usize,
-        count: u32,
-        indexes: Indexes,
-    ) -> Result<u32> {
+    /// Writes a map's values as cells, behind the room for its header. Returns where that is.
+    fn write_cells(&mut self, start: usize, count: u32) -> Result<u32> {
         let (home, _) = self.out.grow(MAP_SIZE as usize)?;
-        let size = entries_size(count as u64) as usize;
-        let (entries, place) = self.out.grow(size)?;
+        let (data, place) = self.out.grow(tagged_size(count.into()) as usize)?;
         for index in 0..count {
-            let (key, tag) = (entry_key_at(index), entry_tag_at(index) as usize);
-            let position = entries + key as u32 + 8;
-            let at = start + index as usize;
-            let (value_tag, value) =
+            let (at, cell) = (start + index as usize, cell_at(index) as usize);
+            let position = data + cell as u32;
+            let (tag, value) =
                 settle(&mut self.texts.list, self.tags[at], self.cells[at], position);
-            let key = key as usize;
-            place[tag] = value_tag;
-            place[key..key + 8]
-                .copy_from_slice(&self.map_keys[first + index as usize].to_le_bytes());
-            place[key + 8..key + 16].copy_from_slice(&value.to_le_bytes());
+            place[tag_at(index) as usize] = tag;
+            place[cell..cell + 8].copy_from_slice(&value.to_le_bytes());
         }
-        self.write_header(home, Entries::whole(entries), count, indexes)?;
-        self.map_keys.truncate(first);
+        self.put_header(home + MAP_VALUES, ColumnType::Cells, GAPS_NONE, count, data);
         Ok(home)
     }
 
-    /// Writes a map whose values are in an array.
-    fn write_keys(
-        &mut self,
-        first: usize,
-        count: u32,
-        indexes: Indexes,
-        values: u32,
-    ) -> Result<u32> {
-        let (home, _) = self.out.grow(MAP_WITH_VALUES_SIZE as usize)?;
-        let (at, place) = self.out.grow(8 * count as usize)?;
+    /// Writes the keys, the indexes and the header of a map whose values are written.
+    fn write_map(&mut self, home: u32, first: usize, count: u32, indexes: Indexes) -> Result<u32> {
+        let (keys, place) = self.out.grow(map::keys_size(count) as usize)?;
         for (slot, key) in place.chunks_exact_mut(8).zip(&self.map_keys[first..]) {
             slot.copy_from_slice(&key.to_le_bytes());
         }
-        self.out.write_u32((home + MAP_VALUES).into(), values);
-        self.write_header(home, Entries { at, keys_only: true }, count, indexes)?;
         self.map_keys.truncate(first);
-        Ok(home)
-    }
-
-    /// Writes the indexes and the header of a map whose entries are written.
-    fn write_header(
-        &mut self,
-        home: u32,
-        entries: Entries,
-        count: u32,
-        indexes: Indexes,
-    ) -> Result<()> {
         let root = self.build_tree(&indexes.sorted)?;
         let (hash, buckets) = self.put_buckets(&indexes.buckets)?;
-        let (at, live, used, capacity) = (home.into(), count, count, count);
-        let map = Map { at, live, used, capacity, entries, root, hash, buckets };
+        let (at, live, used, capacity, keys) = (home.into(), count, count, count, Keys(keys));
+        let (cells, room) = (None, count);
+        let map = Map { at, live, used, capacity, keys, root, hash, buckets, cells, room };
         map.write_header(&mut self.out);
-        Ok(())
+        Ok(home)
     }
 
     /// Whether a map's values, which wait, are what [`is_map_of_rows`](Self::is_map_of_rows) says.

@@ -63,7 +63,7 @@ pub(super) fn object_size(members: u32) -> u64 {
     match is_wide(members) {
         true => {
             let hash = hash_size(map::encoded_buckets(members));
-            u64::from(MAP_SIZE) + entries_size(members.into()) + hash
+            map::create_size(members) + hash
         }
         false => record_size(members).into(),
     }

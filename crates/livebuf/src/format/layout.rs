@@ -277,28 +277,25 @@ pub const LIST_SIZE: u32 = 48;
 
 // --- FORMAT 7: maps ---------------------------------------------------------
 
-/// Size of a map's header.
-pub const MAP_SIZE: u32 = 32;
-/// Offset of a map's form: 0 with values in its entries, 1 with values in an array.
-pub const MAP_FORM: u32 = 1;
-/// Of a map whose values are in an array: the offset of that array's home.
-pub const MAP_VALUES: u32 = 32;
-/// Size of the header of such a map.
-pub const MAP_WITH_VALUES_SIZE: u32 = 40;
+/// Size of a map's header, that of its values included.
+pub const MAP_SIZE: u32 = 48;
 /// Offset of the count of live entries.
 pub const MAP_LIVE: u32 = 4;
-/// Offset of the count of used entries, holes included.
-pub const MAP_USED: u32 = 8;
-/// Offset of the entry capacity.
-pub const MAP_CAPACITY: u32 = 12;
-/// Offset of the entries' offset.
-pub const MAP_ENTRIES: u32 = 16;
-/// Offset of the index root's offset.
-pub const MAP_ROOT: u32 = 20;
 /// Offset of the hash block's offset.
-pub const MAP_HASH: u32 = 24;
+pub const MAP_HASH: u32 = 8;
 /// Offset of the count of the hash block's buckets.
-pub const MAP_BUCKETS: u32 = 28;
+pub const MAP_BUCKETS: u32 = 12;
+/// Offset of the keys' capacity.
+pub const MAP_CAPACITY: u32 = 16;
+/// Offset of the keys' offset.
+pub const MAP_KEYS: u32 = 20;
+/// Offset of the index root's offset.
+pub const MAP_ROOT: u32 = 24;
+/// Offset of four bytes that are 0.
+pub const MAP_UNUSED: u32 = 28;
+/// Offset of the header of the column with the values. Its count is that of used entries, holes
+/// included.
+pub const MAP_VALUES: u32 = 32;
 
 /// Size of a bucket of a hash block.
 pub const BUCKET_SIZE: u32 = 64;
@@ -318,21 +315,6 @@ pub const FEW_ENTRIES: u32 = 16;
 /// Bytes of a hash block. Its buckets begin at the first multiple of 64 in it.
 pub const fn hash_size(buckets: u32) -> u64 {
     if buckets == 0 { 0 } else { (buckets as u64 + 1) * BUCKET_SIZE as u64 - 8 }
-}
-
-/// Bytes of `count` entries: groups of eight tags and up to eight pairs of key and value.
-pub const fn entries_size(count: u64) -> u64 {
-    16 * count + 8 * count.div_ceil(8)
-}
-
-/// Offset of an entry's tag.
-pub const fn entry_tag_at(index: u32) -> u64 {
-    136 * (index as u64 >> 3) + (index as u64 & 7)
-}
-
-/// Offset of an entry's key cell; the value cell follows.
-pub const fn entry_key_at(index: u32) -> u64 {
-    8 + 16 * index as u64 + 8 * (index as u64 >> 3)
 }
 
 /// Offset of a node's count of items.

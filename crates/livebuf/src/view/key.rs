@@ -77,7 +77,7 @@ impl Value<'_, Checked> {
         }
         let found = map::first_look(bytes, block.offset, key)?;
         let Some(entry) = found.entry() else { return Some(None) };
-        let raw = found.entries().value(bytes, entry).ok()?;
+        let raw = found.value(bytes, block.offset, entry).ok()?;
         (raw.tag != TAG_HOLE).then(|| Some(Value::new(mode, bytes, raw)))
     }
 }

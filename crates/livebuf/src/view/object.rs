@@ -11,7 +11,7 @@ use crate::block::table::{Table, slot_at};
 use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::check;
-use crate::format::cell::{Needle, span_at_position};
+use crate::format::cell::Needle;
 use crate::format::layout::*;
 use core::ops::Bound as Limit;
 use core::ops::RangeBounds;
@@ -46,18 +46,22 @@ enum Body {
 #[derive(Clone, Copy)]
 struct StoredMap {
     offset: u32,
-    entries: map::Entries,
+    keys: map::Keys,
     used: u32,
     live: u32,
+    cells: Option<map::Cells>,
 }
 
 impl StoredMap {
     #[inline]
     fn value(self, bytes: &[u8], number: u32) -> Result<Raw> {
-        if self.entries.keys_only || number >= self.used {
-            return self.value_elsewhere(bytes, number);
+        match self.cells {
+            Some(cells) if number < self.used => match self.keys.is_live(bytes, number)? {
+                true => cells.value(bytes, number),
+                false => Ok(Raw::HOLE),
+            },
+            _ => self.value_elsewhere(bytes, number),
         }
-        self.entries.value(bytes, number)
     }
 
     #[cold]
@@ -156,9 +160,9 @@ impl<'a, M: Mode> Object<'a, M> {
     #[inline]
     fn map(mode: M, bytes: &'a [u8], offset: u32) -> Result<Self> {
         let map = map::Map::load(bytes, offset as u64)?;
-        check(bytes, map.entries.at as u64, map.entries.size(map.used))?;
-        let map::Map { entries, used, live, .. } = map;
-        Ok(Object::new(mode, bytes, Body::Map(StoredMap { offset, entries, used, live })))
+        check(bytes, map.keys.0 as u64, map::keys_size(map.used))?;
+        let map::Map { keys, used, live, cells, .. } = map;
+        Ok(Object::new(mode, bytes, Body::Map(StoredMap { offset, keys, used, live, cells })))
     }
 
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
@@ -704,7 +708,7 @@ impl<'a, M: Mode> Object<'a, M> {
             Body::Record(record) => record.shape(),
             Body::Row(row) if slot < row.columns() => row.shape,
             Body::Row(row) => return self.key_in_extra(row, slot - row.columns()),
-            Body::Map(map) => return span_at_position(self.bytes, map.entries.key_at(slot)),
+            Body::Map(map) => return map.keys.text(self.bytes, slot),
         };
         let shape = match *kept {
             Some(shape) => shape,

@@ -201,8 +201,10 @@ impl<'a, M: Mode> Object<'a, M> {
 
     fn column(&self) -> Result<Option<Column<'a, M>>> {
         let (mode, bytes) = self.document();
-        let elements = self.stored_map()?.map(|map| map.elements(bytes)).transpose()?.flatten();
-        Ok(elements.map(|elements| Column::over(mode, bytes, elements)))
+        let Some(map) = self.stored_map()?.filter(|map| map.cells.is_none()) else {
+            return Ok(None);
+        };
+        Ok(Some(Column::over(mode, bytes, map.values(bytes)?)))
     }
 
     /// The keys of a map whose values are a column, as a column of text: row i has the key of row i.
@@ -225,11 +227,11 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     fn key_column(&self) -> Result<Option<Column<'a, M>>> {
-        let whole = |map: &Map| map.entries.keys_only && map.live == map.used;
+        let whole = |map: &Map| map.cells.is_none() && map.live == map.used;
         let Some(map) = self.stored_map()?.filter(whole) else { return Ok(None) };
         let (mode, bytes) = self.document();
         // Their cells are those of texts.
-        let (text, data) = (ColumnType::String, map.entries.at);
+        let (text, data) = (ColumnType::String, map.keys.0);
         check(bytes, data.into(), text.data_size(map.used))?;
         let keys = Elements::new(map.at as u32, text, map.used, map.used, data);
         Ok(Some(Column::over(mode, bytes, keys)))
@@ -248,10 +250,10 @@ impl<'a, M: Mode> Object<'a, M> {
     fn row_key(&self, row: usize) -> Result<Option<&'a str>> {
         let Some(map) = self.stored_map()? else { return Ok(None) };
         let ((_, bytes), number) = (self.document(), u32::try_from(row).unwrap_or(u32::MAX));
-        if number >= map.used || !map.entries.is_live(bytes, number)? {
+        if number >= map.used || !map.keys.is_live(bytes, number)? {
             return Ok(None);
         }
-        let position = map.entries.key_at(number);
+        let position = map.keys.at(number);
         M::text(span_at_position(bytes, position)?, position).map(Some)
     }
 }

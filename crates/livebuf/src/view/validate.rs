@@ -47,8 +47,8 @@ pub enum RegionKind {
     Forward,
     /// A map's header.
     Map,
-    /// A map's entries.
-    Entries,
+    /// The keys of a map.
+    Keys,
     /// A node of a map's index.
     Node,
     /// A map's hash block.
@@ -492,7 +492,7 @@ impl<'a, 's> Walk<'a, 's> {
             RegionKind::Free => &mut stats.free,
             RegionKind::Shape => &mut stats.shapes,
             RegionKind::Record | RegionKind::Forward => &mut stats.records,
-            RegionKind::Map | RegionKind::Entries => &mut stats.maps,
+            RegionKind::Map | RegionKind::Keys => &mut stats.maps,
             RegionKind::Node | RegionKind::Hash => &mut stats.index,
             RegionKind::Array | RegionKind::Data => &mut stats.arrays,
             RegionKind::Table | RegionKind::List | RegionKind::Bitmap => &mut stats.tables,
@@ -834,9 +834,9 @@ impl<'a, 's> Walk<'a, 's> {
                 self.stats.array_count += 1;
                 return self.elements(raw, block, above);
             }
-            if let Some(map) = self.object(block)? {
+            if let Some(values) = self.object(block, above)? {
                 self.stats.objects += 1;
-                return self.map_values(&map, above);
+                return Ok(values);
             }
         }
         let cursor = Cursor::references(self.bytes, raw)?;
@@ -875,30 +875,6 @@ impl<'a, 's> Walk<'a, 's> {
         Ok(Open::Members(Cursor::references(self.bytes, raw)?, above + 1))
     }
 
-    /// Checks and claims the array with a map's values: a value for each entry, and null for each
-    /// hole.
-    fn map_values(&mut self, map: &map::Map, above: u16) -> Result<Open> {
-        let home = map.values(self.bytes)?;
-        let raw = Raw { tag: TAG_ARRAY, cell: home.into(), position: 0 };
-        let block = self.block(home)?;
-        let open = self.elements(raw, block, above)?;
-        let elements = Elements::load(self.bytes, block)?;
-        if elements.count != map.used {
-            return Err(error(ErrorKind::BadCount, map.at + MAP_VALUES as u64));
-        }
-        if elements.tensor {
-            return Err(error(ErrorKind::BadCode, block.offset.into()));
-        }
-        for number in 0..map.used {
-            let hole = !map.entries.is_live(self.bytes, number)?;
-            if hole && elements.element(self.bytes, number)?.tag != TAG_NULL {
-                return Err(error(ErrorKind::BadCount, map.entries.key_at(number)));
-            }
-        }
-        self.holes += u64::from(map.used - map.live);
-        Ok(open)
-    }
-
     /// A home's block; a forward is claimed.
     fn block(&mut self, home: u32) -> Result<Block> {
         let block = Block::resolve(self.bytes, home)?;
@@ -909,10 +885,10 @@ impl<'a, 's> Walk<'a, 's> {
         Ok(block)
     }
 
-    /// Checks and claims an object's own blocks. Gives a map whose values are in an array.
-    fn object(&mut self, block: Block) -> Result<Option<map::Map>> {
+    /// Checks and claims an object's own blocks. Gives the values of a map.
+    fn object(&mut self, block: Block, above: u16) -> Result<Option<Open>> {
         match block.kind() {
-            KIND_MAP => self.map(block),
+            KIND_MAP => self.map(block, above).map(Some),
             _ => self.record(block.record()?).map(|()| None),
         }
     }
@@ -1034,47 +1010,40 @@ impl<'a, 's> Walk<'a, 's> {
         Ok(())
     }
 
-    fn map(&mut self, block: Block) -> Result<Option<map::Map>> {
-        let offset = block.offset as u64;
-        let map = map::Map::load(self.bytes, offset)?;
-        self.claim_block(RegionKind::Map, offset, map.header_size())?;
-        let (base, size) = (map.entries.at as u64, map.entries.size(map.capacity));
-        self.claim_block(RegionKind::Entries, base, size)?;
-        let bytes = self.bytes;
+    fn map(&mut self, block: Block, above: u16) -> Result<Open> {
+        let (bytes, offset) = (self.bytes, block.offset as u64);
+        let map = map::Map::load(bytes, offset)?;
+        self.claim_block(RegionKind::Map, offset, MAP_VALUES.into())?;
+        let (keys, size) = (map.keys.at(0), map::keys_size(map.capacity));
+        self.claim_block(RegionKind::Keys, keys, size)?;
         map::check_index(bytes, offset, &mut |block, size| {
             let kind = if block == map.hash { RegionKind::Hash } else { RegionKind::Node };
             self.claim_block(kind, block as u64, size as u64)
         })?;
-        for index in 0..map.used {
-            let entry = map.entry(bytes, index)?;
-            if entry.tag == TAG_HOLE {
-                if !map.entries.keys_only {
-                    self.zero(entry.key, entry.key + 16)?;
-                }
-                continue;
+        for number in 0..map.used {
+            let position = map.keys.at(number);
+            let cell = load_u64(bytes, position)?;
+            if cell != 0 {
+                self.span(Raw { tag: TAG_STRING, cell, position: position as u32 })?;
             }
-            let cell = load_u64(bytes, entry.key)?;
-            self.span(Raw { tag: TAG_STRING, cell, position: entry.key as u32 })?;
         }
-        if map.entries.keys_only {
-            self.zero(map.entries.key_at(map.used), base + size)?;
-            self.zero(offset + MAP_VALUES as u64 + 4, offset + MAP_WITH_VALUES_SIZE as u64)?;
-            return Ok(Some(map));
+        self.zero(map.keys.at(map.used), keys + size)?;
+        // The values: one for each entry, and null for each hole.
+        let at = map.values_at();
+        let raw = Raw { tag: TAG_ARRAY, cell: at.into(), position: 0 };
+        let open = self.elements(raw, Block::resolve(bytes, at)?, above)?;
+        let values = map.values(bytes)?;
+        if values.tensor {
+            return Err(error(ErrorKind::BadCode, at.into()));
         }
-        let mut index = map.used;
-        while !index.is_multiple_of(8) && index < map.capacity {
-            let key = base + entry_key_at(index);
-            self.zero(key, key + 16)?;
-            index += 1;
+        for number in 0..map.used {
+            let hole = !map.keys.is_live(bytes, number)?;
+            if hole && values.element(bytes, number)?.tag != TAG_NULL {
+                return Err(error(ErrorKind::BadCount, map.keys.at(number)));
+            }
         }
-        if !map.used.is_multiple_of(8) {
-            let group = base + entry_tag_at(map.used & !7);
-            self.zero(base + entry_tag_at(map.used), group + 8)?;
-        }
-        if index < map.capacity {
-            self.zero(base + entry_tag_at(index), base + size)?;
-        }
-        Ok(None)
+        self.holes += u64::from(map.used - map.live);
+        Ok(open)
     }
 
     /// Checks an array's column, `depth` structs and lists around it: claims its data.
@@ -1321,8 +1290,11 @@ impl<'a, 's> Walk<'a, 's> {
             }
             next = row + 1;
             let block = self.block(home)?;
-            if self.object(block)?.is_some() {
-                return Err(error(ErrorKind::BadCode, (block.offset + MAP_FORM).into()));
+            self.object(block, 0)?;
+            if block.kind() == KIND_MAP
+                && map::Map::load(self.bytes, block.offset.into())?.cells.is_none()
+            {
+                return Err(error(ErrorKind::BadCode, (block.offset + MAP_VALUES).into()));
             }
             check_further(self.bytes, table, home)?;
         }

@@ -1,8 +1,8 @@
 //! Checking a map's indexes as a whole (FORMAT 7): linear, without memory.
 
+use super::Map;
 use super::hash;
 use super::node::{Node, damaged};
-use super::{Map, key_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u32, load_u64};
 use crate::format::cell::{owned_span, span_length};
@@ -86,14 +86,14 @@ impl<V: FnMut(u32, u32) -> Result<()>> Tree<'_, '_, V> {
 /// Checks the keys of a map without a tree. Of few entries, that no key comes twice.
 fn check_entries(bytes: &[u8], map: &Map) -> Result<()> {
     for number in 0..map.used {
-        if !map.entries.is_live(bytes, number)? {
+        if !map.keys.is_live(bytes, number)? {
             continue;
         }
         let key = check_key(bytes, map, number)?;
         let before = if map.is_bare() { number } else { 0 };
         for other in 0..before {
-            if map.entries.is_live(bytes, other)? && key_of(bytes, map.entries, other)? == key {
-                return Err(Error::new(ErrorKind::DuplicateKey, map.entries.key_at(number)));
+            if map.keys.is_live(bytes, other)? && map.keys.text(bytes, other)? == key {
+                return Err(Error::new(ErrorKind::DuplicateKey, map.keys.at(number)));
             }
         }
     }
@@ -115,19 +115,16 @@ fn check_hash(
 }
 
 fn check_header(bytes: &[u8], map: &Map) -> Result<()> {
-    let [_, form, rest @ ..] = (load_u64(bytes, map.at)? as u32).to_le_bytes();
-    if form > 1 {
-        return Err(Error::new(ErrorKind::BadCode, map.at));
-    }
-    if rest != [0; 2] {
+    let first = load_u32(bytes, map.at)?;
+    if first != u32::from(KIND_MAP) || load_u32(bytes, map.at + u64::from(MAP_UNUSED))? != 0 {
         return Err(Error::new(ErrorKind::NotZero, map.at));
     }
-    if (map.capacity == 0) != (map.entries.at == 0) {
+    if (map.capacity == 0) != (map.keys.0 == 0) {
         return Err(Error::new(ErrorKind::BadCount, map.at));
     }
     let (mut live, mut is_live) = (0, true);
     for number in 0..map.used {
-        is_live = map.entries.is_live(bytes, number)?;
+        is_live = map.keys.is_live(bytes, number)?;
         live += u32::from(is_live);
     }
     // The last used entry is no hole.
@@ -139,15 +136,15 @@ fn check_header(bytes: &[u8], map: &Map) -> Result<()> {
 
 /// The key of an entry that a leaf names.
 fn check_key<'a>(bytes: &'a [u8], map: &Map, number: u32) -> Result<&'a [u8]> {
-    let entry = map.entry(bytes, number)?;
-    if entry.tag == TAG_HOLE {
-        return Err(Error::new(ErrorKind::BadIndex, entry.tag_at));
+    let at = map.key_at(number)?;
+    let cell = load_u64(bytes, at)?;
+    if cell == 0 {
+        return Err(Error::new(ErrorKind::BadIndex, at));
     }
-    let cell = load_u64(bytes, entry.key)?;
     // Comparing keys takes time by their length. The document's size bounds that for text that
     // belongs to one key. This bounds it for shared text.
     if owned_span(cell).is_none() && span_length(cell) > MAX_SHARED {
-        return Err(Error::new(ErrorKind::BadCell, entry.key));
+        return Err(Error::new(ErrorKind::BadCell, at));
     }
-    key_of(bytes, map.entries, number)
+    map.keys.text(bytes, number)
 }

@@ -6,9 +6,12 @@
 use super::find::{Path, Seek, SeekTarget, is_at, seek};
 use super::hash::{self, ByHash, Hashed};
 use super::node::*;
-use super::{Entries, Entry, Map, key_of};
+use super::{Cells, Keys, Map, keys_size};
+use crate::block::column::Elements;
+use crate::block::column_type::ColumnType;
+use crate::block::record::put_tagged;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{check, load_u8, load_u32, load_u64};
+use crate::format::bytes::{check, load_u32, load_u64};
 use crate::format::cell::Needle;
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer, Space};
@@ -26,7 +29,12 @@ const GIVE_BACK: u32 = 64;
 
 /// Bytes of an empty map with room for `capacity` entries.
 pub(crate) const fn create_size(capacity: u32) -> u64 {
-    MAP_SIZE as u64 + entries_size(capacity as u64)
+    MAP_SIZE as u64 + keys_size(capacity) + cells_size(capacity)
+}
+
+/// Bytes of so many values in cells.
+const fn cells_size(capacity: u32) -> u64 {
+    tagged_size(capacity as u64)
 }
 
 /// Carves an empty map, with a hash block of so many buckets.
@@ -37,14 +45,20 @@ pub(crate) fn create<S: Storage, O: Observer>(
     buckets: u32,
 ) -> Map {
     let at = u64::from(extent.carve(u64::from(MAP_SIZE)));
-    let entries = match capacity {
-        0 => 0,
-        _ => extent.carve(entries_size(u64::from(capacity))),
+    let (keys, data) = match capacity {
+        0 => (0, 0),
+        _ => {
+            let data = extent.carve(cells_size(capacity));
+            (extent.carve(keys_size(capacity)), data)
+        }
     };
     let hash = if buckets > 0 { extent.carve(hash_size(buckets)) } else { 0 };
-    let entries = Entries::whole(entries);
-    let map = Map { at, live: 0, used: 0, capacity, entries, root: 0, hash, buckets };
+    let (keys, cells) = (Keys(keys), Some(Cells(data)));
+    let (live, used, root, room) = (0, 0, 0, capacity);
+    let map = Map { at, live, used, capacity, keys, root, hash, buckets, cells, room };
     map.write_header(space);
+    let column = ColumnType::Cells;
+    Elements::new(map.values_at(), column, 0, capacity, data).write_header(space);
     map
 }
 
@@ -68,10 +82,10 @@ pub(crate) fn make_tree<S: Storage, O: Observer>(
 ) {
     let mut map = *map;
     for number in 0..map.used {
-        if map.entries.is_live(space.bytes(), number) != Ok(true) {
+        if map.keys.is_live(space.bytes(), number) != Ok(true) {
             continue;
         }
-        let key = key_of(space.bytes(), map.entries, number);
+        let key = map.keys.text(space.bytes(), number);
         let planned = key.and_then(|key| TreePlan::plan(space.bytes(), &map, key));
         if let Ok(Planned::New(plan)) = planned {
             plan.carry_out(space, &map, number, extent);
@@ -119,24 +133,24 @@ pub(crate) fn fill<S: Storage, O: Observer>(
 }
 
 impl Map {
-    /// Writes the header, but for where the values lie that are in an array.
+    /// Writes the header, but for that of the values.
     pub(crate) fn write_header(&self, target: &mut impl Target) {
-        let first = u64::from(KIND_MAP) | u64::from(self.entries.keys_only) << 8;
         let words = [
-            (0, first | u64::from(self.live) << 32),
-            (MAP_USED, u64::from(self.used) | u64::from(self.capacity) << 32),
-            (MAP_ENTRIES, u64::from(self.entries.at) | u64::from(self.root) << 32),
+            (0, u64::from(KIND_MAP) | u64::from(self.live) << 32),
             (MAP_HASH, u64::from(self.hash) | u64::from(self.buckets) << 32),
+            (MAP_CAPACITY, u64::from(self.capacity) | u64::from(self.keys.0) << 32),
+            (MAP_ROOT, u64::from(self.root)),
         ];
         words.into_iter().for_each(|(at, word)| target.write_u64(self.at + u64::from(at), word));
     }
 }
 
-/// How the entries' room grows.
-#[derive(Clone, Copy, Debug)]
+/// How the room for entries grows: that of the keys, and of values in cells.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Growth {
-    /// The capacity after it.
-    capacity: u32,
+    /// The capacities after it; 0 where there is room.
+    keys: u32,
+    cells: u32,
     /// Bytes to take.
     pub(crate) fresh: u64,
     /// Bytes by which the document's end moves first.
@@ -144,49 +158,95 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    /// Plans room for `additional` more entries. Entries that end the document grow in place
-    /// by an eighth. Others move, and grow by half.
+    /// Plans room for `additional` more entries. Keys that end the document, behind the cells, grow
+    /// with these in place by an eighth. Else what is too small moves, and grows by half.
     fn plan(bytes: &[u8], map: &Map, additional: u32) -> Growth {
-        let capacity = map.capacity;
         let needed = map.used.saturating_add(additional);
-        if needed <= capacity {
-            return Growth { capacity, fresh: 0, tail: 0 };
+        let room = map.cells.map_or(u32::MAX, |_| map.room);
+        if needed <= map.capacity.min(room) {
+            return Growth::default();
         }
-        let size = map.entries.size(capacity);
-        if capacity > 0 && u64::from(map.entries.at) + size == bytes.len() as u64 {
-            let capacity = capacity.saturating_add((capacity / 8).max(4)).max(needed);
-            return Growth { capacity, fresh: 0, tail: map.entries.size(capacity) - size };
+        let end = map.keys.at(map.capacity);
+        let adjoin = |cells: Cells| u64::from(cells.0) + cells_size(map.room) == map.keys.at(0);
+        if map.capacity > 0 && end == bytes.len() as u64 && map.cells.is_none_or(adjoin) {
+            let capacity = map.capacity.min(room);
+            let keys = capacity.saturating_add((capacity / 8).max(4)).max(needed).max(map.capacity);
+            let cells = map.cells.map_or(0, |_| keys.max(map.room));
+            let mut growth = Growth { keys, cells, fresh: 0, tail: 0 };
+            growth.tail = growth.shift(map) + keys_size(keys) - keys_size(map.capacity);
+            return growth;
         }
-        let capacity = capacity.saturating_add(capacity / 2).max(FIRST_ENTRIES).max(needed);
-        Growth { capacity, fresh: map.entries.size(capacity), tail: 0 }
+        let grown = |capacity: u32| match capacity {
+            _ if needed <= capacity => 0,
+            _ => capacity.saturating_add(capacity / 2).max(FIRST_ENTRIES).max(needed),
+        };
+        let (keys, cells) = (grown(map.capacity), map.cells.map_or(0, |_| grown(map.room)));
+        Growth { keys, cells, fresh: keys_size(keys) + cells_size(cells), tail: 0 }
+    }
+
+    /// How far the keys move where they stay behind cells that grow.
+    fn shift(&self, map: &Map) -> u64 {
+        map.cells.map_or(0, |_| cells_size(self.cells) - cells_size(map.room))
     }
 
     /// Claims the bytes by which the document was extended, for entries that grow in place.
-    fn claim<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: u64) {
-        if self.tail > 0 {
-            space.write_u32(map + u64::from(MAP_CAPACITY), self.capacity);
+    fn claim<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+        if self.tail == 0 {
+            return;
         }
+        let (old, shift, length) = (map.keys.at(0), self.shift(map), keys_size(map.used));
+        space.copy_within(old, old + shift, length);
+        space.zero(old, shift.min(length));
+        self.write(space, &self.grown(map));
     }
 
-    /// Moves the entries to their new place; returns that and the old block, `None` where they
-    /// stay.
+    /// Makes the room: moves what is too small, and frees its old place. Returns the map as it is
+    /// then.
+    #[cold]
     fn carry_out<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,
         map: &Map,
         extent: &mut Extent,
-    ) -> Option<(Entries, (u64, u64))> {
-        if self.fresh == 0 {
-            return None;
+    ) -> Map {
+        if self.tail > 0 {
+            return self.grown(map);
         }
-        let entries = extent.carve(self.fresh);
-        let (old, size) = (u64::from(map.entries.at), map.entries.size(map.used));
-        space.copy_within(old, u64::from(entries), size);
-        space.write_u64(
-            map.at + u64::from(MAP_CAPACITY),
-            u64::from(self.capacity) | u64::from(entries) << 32,
-        );
-        Some((Entries { at: entries, ..map.entries }, (old, map.entries.size(map.capacity))))
+        let mut new = *map;
+        if let Some(old) = map.cells.filter(|_| self.cells > 0) {
+            let data = extent.carve(cells_size(self.cells));
+            space.copy_within(old.0.into(), data.into(), cells_size(map.used));
+            (new.cells, new.room) = (Some(Cells(data)), self.cells);
+        }
+        if self.keys > 0 {
+            let keys = extent.carve(keys_size(self.keys));
+            space.copy_within(map.keys.at(0), keys.into(), keys_size(map.used));
+            (new.keys, new.capacity) = (Keys(keys), self.keys);
+        }
+        self.write(space, &new);
+        if let Some(old) = map.cells.filter(|_| self.cells > 0) {
+            space.free(old.0.into(), cells_size(map.room));
+        }
+        if self.keys > 0 {
+            space.free(map.keys.at(0), keys_size(map.capacity));
+        }
+        new
+    }
+
+    /// A map that grew in place.
+    fn grown(&self, map: &Map) -> Map {
+        let keys = Keys((map.keys.at(0) + self.shift(map)) as u32);
+        Map { keys, capacity: self.keys, room: self.cells, ..*map }
+    }
+
+    /// Writes where the keys and cells are, and their capacities.
+    fn write<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+        let capacity = u64::from(map.capacity) | u64::from(map.keys.0) << 32;
+        space.write_u64(map.at + u64::from(MAP_CAPACITY), capacity);
+        if let Some(cells) = map.cells {
+            let room = u64::from(map.room) | u64::from(cells.0) << 32;
+            space.write_u64(map.at + u64::from(MAP_VALUES + ARRAY_CAPACITY), room);
+        }
     }
 }
 
@@ -203,23 +263,17 @@ pub(crate) fn reserve<S: Storage, O: Observer>(
     growth: &Growth,
     extent: &mut Extent,
 ) {
-    growth.claim(space, map.at);
-    if let Some((_, (offset, size))) = growth.carry_out(space, map, extent) {
-        space.free(offset, size);
-    }
+    growth.claim(space, map);
+    growth.carry_out(space, map, extent);
 }
 
-/// Frees the entries and the index. The caller frees the header, and before that what keys and
-/// values own.
-pub(crate) fn free_body<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
-    let Ok(map) = Map::load(space.bytes(), map) else { return };
-    if !space.trusted {
-        return;
-    }
+/// Frees the keys and the indexes. The caller frees the values and the header, and before that what
+/// keys and values own.
+pub(crate) fn free_body<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
     if map.root != 0 {
-        free_index(space, &map);
+        free_index(space, map);
     }
-    space.free(u64::from(map.entries.at), map.entries.size(map.capacity));
+    space.free(u64::from(map.keys.0), keys_size(map.capacity));
     if map.hash != 0 {
         space.free(u64::from(map.hash), hash_size(map.buckets));
     }
@@ -249,7 +303,13 @@ fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
 
 /// Checks that all entries, and the hash block, lie in the document.
 fn check_entries(bytes: &[u8], map: &Map) -> Result<()> {
-    check(bytes, u64::from(map.entries.at), map.entries.size(map.capacity))?;
+    check(bytes, u64::from(map.keys.0), keys_size(map.capacity))?;
+    if let Some(cells) = map.cells {
+        check(bytes, u64::from(cells.0), cells_size(map.room))?;
+        if map.used > map.room {
+            return Err(Error::new(ErrorKind::BadCount, map.at));
+        }
+    }
     if map.hash == 0 { Ok(()) } else { hash::check_bounds(bytes, map) }
 }
 
@@ -279,7 +339,7 @@ pub(crate) struct InsertPlan {
 impl InsertPlan {
     /// To be planned.
     pub(crate) const NOTHING: InsertPlan = InsertPlan {
-        growth: Growth { capacity: 0, fresh: 0, tail: 0 },
+        growth: Growth { keys: 0, cells: 0, fresh: 0, tail: 0 },
         in_tree: None,
         tree: 0,
         buckets: 0,
@@ -299,7 +359,7 @@ impl InsertPlan {
 
     /// Lets the entries grow in place, after [`Space::extend`] by [`tail`](Self::tail).
     pub(crate) fn claim<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
-        self.growth.claim(space, map.at);
+        self.growth.claim(space, map);
     }
 }
 
@@ -359,22 +419,21 @@ fn fits(bytes: &[u8], map: &Map, plan: &InsertPlan) -> bool {
 }
 
 /// Appends an entry to the map that this was planned for; returns its number. `extent` has at least
-/// [`fresh`](InsertPlan::fresh) bytes left, and [`claim`](InsertPlan::claim)
-/// was called.
+/// [`fresh`](InsertPlan::fresh) bytes left, and [`claim`](InsertPlan::claim) was called. The value
+/// is not written where it is not in cells.
 pub(crate) fn insert<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     map: &Map,
     plan: &InsertPlan,
     key_cell: u64,
-    tag: u8,
-    value_cell: u64,
+    value: (u8, u64),
     extent: &mut Extent,
 ) -> u32 {
     let number = map.used;
-    let grown = plan.growth.carry_out(space, map, extent);
-    let moved = grown.map(|(entries, _)| Map { entries, ..*map });
-    let map = moved.as_ref().unwrap_or(map);
-    put_entry(space, map, number, key_cell, tag, value_cell);
+    let grows = plan.growth.fresh + plan.growth.tail > 0;
+    let grown = grows.then(|| plan.growth.carry_out(space, map, extent));
+    let map = grown.as_ref().unwrap_or(map);
+    put_entry(space, map, number, key_cell, value);
     set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));
     if let Some(place) = &plan.in_tree {
         place.carry_out(space, map, number, extent);
@@ -386,9 +445,6 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     };
     if !placed && map.root == 0 {
         make_tree(space, &Map { used: number.saturating_add(1), ..*map }, extent);
-    }
-    if let Some((_, (offset, size))) = grown {
-        space.free(offset, size);
     }
     number
 }
@@ -413,26 +469,24 @@ fn new_hash<S: Storage, O: Observer>(
 }
 
 /// Writes entry `number` of a map that has room; it is neither counted nor indexed yet. Its value
-/// is not written where values are in an array.
+/// is not written where it is not in cells.
 #[inline]
 pub(crate) fn put_entry<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     map: &Map,
     number: u32,
     key_cell: u64,
-    tag: u8,
-    value_cell: u64,
+    (tag, cell): (u8, u64),
 ) {
-    if map.entries.keys_only {
-        return space.write_u64(map.entries.key_at(number), key_cell);
+    space.write_u64(map.keys.at(number), key_cell);
+    if let Some(cells) = map.cells {
+        put_tagged(space, cells.0.into(), number, tag, cell);
     }
-    let cells = (u128::from(key_cell) | u128::from(value_cell) << 64).to_le_bytes();
-    space.write(map.entries.key_at(number), &cells);
-    space.write_u8(map.entries.tag_at(number), tag);
 }
 
 fn set_counts<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, live: u32, used: u32) {
-    space.write_u64(map + u64::from(MAP_LIVE), u64::from(live) | u64::from(used) << 32);
+    space.write_u32(map + u64::from(MAP_LIVE), live);
+    space.write_u32(map + u64::from(MAP_VALUES + ARRAY_COUNT), used);
 }
 
 fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u32) {
@@ -461,7 +515,7 @@ impl TreePlan {
         if map.root == 0 {
             return Ok(Planned::New(plan));
         }
-        let Seek { path, found } = seek(bytes, map.entries, map.root, SeekTarget::at(key))?;
+        let Seek { path, found } = seek(bytes, map.keys, map.root, SeekTarget::at(key))?;
         if let Some(entry) = found {
             return Ok(Planned::Found(entry));
         }
@@ -529,7 +583,6 @@ impl TreePlan {
 /// A planned removal, good until the map changes.
 pub(crate) struct RemovePlan {
     /// The entry to be removed.
-    pub(crate) entry: Entry,
     pub(crate) number: u32,
     item: OldItem,
 }
@@ -548,7 +601,7 @@ impl OldItem {
     fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<(u32, OldItem)>> {
         let needle = Needle::new(key);
         if map.root != 0 {
-            let Seek { path, found } = seek(bytes, map.entries, map.root, SeekTarget::at(key))?;
+            let Seek { path, found } = seek(bytes, map.keys, map.root, SeekTarget::at(key))?;
             return Ok(found.map(|entry| {
                 let hashed = hash::locate(bytes, map, entry, key);
                 (entry, OldItem { path: Some(path), hashed })
@@ -578,65 +631,71 @@ impl OldItem {
 pub(crate) fn plan_remove(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<RemovePlan>> {
     check_entries(bytes, map)?;
     let Some((number, item)) = OldItem::plan(bytes, map, key)? else { return Ok(None) };
-    let entry = map.entry(bytes, number)?;
-    Ok(Some(RemovePlan { entry, number, item }))
+    Ok(Some(RemovePlan { number, item }))
 }
 
 /// Takes an entry out and leaves a hole. The caller frees what its key and value own, before or
-/// after. When most entries are holes they are squeezed out, which gives the entries new
-/// numbers.
+/// after. When most entries are holes they are squeezed out, which gives the entries new numbers.
+/// Values that are not in cells, and their count, are the caller's.
 pub(crate) fn remove<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     map: &Map,
     plan: &RemovePlan,
 ) {
-    let RemovePlan { entry, number, item } = plan;
+    let RemovePlan { number, item } = plan;
     item.carry_out(space, map);
-    if map.entries.keys_only {
-        space.write_u64(entry.key, 0);
-    } else {
-        space.write(entry.key, &[0; 16]);
-        space.write_u8(entry.tag_at, TAG_HOLE);
-    }
-    let (live, mut used) = (map.live.saturating_sub(1), map.used);
-    if *number + 1 == used {
-        // The last used entry is no hole.
-        while used > 0 && map.entries.is_live(space.bytes(), used - 1) == Ok(false) {
-            used -= 1;
-        }
-    }
-    set_counts(space, map.at, live, used);
-    if live == 0 {
+    space.write_u64(map.keys.at(*number), 0);
+    let map = Map { live: map.live.saturating_sub(1), ..*map };
+    if map.live == 0 {
         // Its marks may say that the tree has keys, which is gone.
-        hash::drop_block(space, map);
+        hash::drop_block(space, &map);
     }
-    let map = Map { live, used, ..*map };
-    // Values in an array are squeezed first.
-    if space.trusted && (!map.entries.keys_only || !squeezes(&map)) {
-        squeeze(space, map.at);
+    let Some(cells) = map.cells else {
+        return space.write_u32(map.at + u64::from(MAP_LIVE), map.live);
+    };
+    let used = map.used_without(space.bytes(), *number);
+    put_tagged(space, cells.0.into(), *number, TAG_NULL, 0);
+    (used..map.used).for_each(|hole| space.write_u8(cells.tag_at(hole), TAG_HOLE));
+    set_counts(space, map.at, map.live, used);
+    if space.trusted
+        && let Ok(map) = Map::load(space.bytes(), map.at)
+    {
+        squeeze(space, &map);
     }
 }
 
-/// Whether most entries are holes.
-pub(crate) fn squeezes(map: &Map) -> bool {
-    map.used >= SQUEEZE && map.used - map.live.min(map.used) > map.used / 2
+impl Map {
+    /// How many entries are in use when entry `number` was taken out: the last one is no hole.
+    pub(crate) fn used_without(&self, bytes: &[u8], number: u32) -> u32 {
+        let mut used = self.used;
+        if number + 1 == used {
+            while used > 0 && self.keys.is_live(bytes, used - 1) == Ok(false) {
+                used -= 1;
+            }
+        }
+        used
+    }
+
+    /// Whether most entries are holes.
+    pub(crate) fn squeezes(&self) -> bool {
+        self.used >= SQUEEZE && self.used - self.live.min(self.used) > self.used / 2
+    }
 }
 
 /// Squeezes holes out where they are the majority, and gives room back of which little is used.
-pub(crate) fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
-    let Ok(loaded) = Map::load(space.bytes(), map) else { return };
-    let (squeezes, mut used) = (squeezes(&loaded), loaded.used);
+pub(crate) fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+    let (squeezes, mut used) = (map.squeezes(), map.used);
     if squeezes {
         squeeze_entries(space, map);
-        used = loaded.live;
+        used = map.live;
     }
-    let gives_back = loaded.capacity >= GIVE_BACK && used <= loaded.capacity / 4;
+    let gives_back = map.capacity >= GIVE_BACK && used <= map.capacity / 4;
     if gives_back {
-        give_back(space, map);
+        give_back(space, &Map { used, ..*map });
     }
     // In a tree's map entries have other numbers.
-    if gives_back || squeezes && loaded.root != 0 {
-        hash::renew(space, map);
+    if gives_back || squeezes && map.root != 0 {
+        hash::renew(space, map.at);
     }
 }
 
@@ -673,31 +732,29 @@ fn remove_item_at<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, p
 /// Moves the live entries together, in order. Takes linear time, no search and no memory. While
 /// an entry moves, half of its key cell and its number in the tree, or else in the hash block, are
 /// exchanged. So the entry knows the place that needs its new number.
-fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
-    let Ok(map) = Map::load(space.bytes(), map) else { return };
-    let entries = map.entries;
-    let is_live = |bytes: &[u8], number| entries.is_live(bytes, number).unwrap_or(false);
+fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+    let keys = map.keys;
+    let is_live = |bytes: &[u8], number| keys.is_live(bytes, number).unwrap_or(false);
     let Some(hole) = (0..map.used).find(|&number| !is_live(space.bytes(), number)) else { return };
     let exchange = |space: &mut Space<S, O>, place: u64| {
         let number = load_u32(space.bytes(), place).unwrap_or(0);
         if number > hole {
-            let key = entries.key_at(number);
+            let key = keys.at(number);
             let low = load_u32(space.bytes(), key).unwrap_or(0);
             space.write_u32(place, low);
             space.write_u32(key, place as u32);
         }
     };
     match map.root {
-        0 => hash::each_number(space, &map, exchange),
-        _ => each_child(space, &map, exchange),
+        0 => hash::each_number(space, map, exchange),
+        _ => each_child(space, map, exchange),
     }
     let mut next = hole;
     for number in hole + 1..map.used {
         if !is_live(space.bytes(), number) {
             continue;
         }
-        let source = entries.key_at(number);
-        let Ok(cell) = load_u64(space.bytes(), source) else { break };
+        let Ok(cell) = load_u64(space.bytes(), keys.at(number)) else { break };
         let place = cell & 0xFFFF_FFFF;
         let key = match map.is_bare() {
             true => cell,
@@ -707,30 +764,15 @@ fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
                 cell & !0xFFFF_FFFF | u64::from(low)
             }
         };
-        let (tag, value) = match entries.keys_only {
-            true => (0, 0),
-            false => {
-                let tag = load_u8(space.bytes(), entries.tag_at(number)).unwrap_or(0);
-                (tag, load_u64(space.bytes(), source + 8).unwrap_or(0))
-            }
-        };
-        put_entry(space, &map, next, key, tag, value);
+        let value = map.cells.and_then(|cells| cells.value(space.bytes(), number).ok());
+        put_entry(space, map, next, key, value.map_or((TAG_NULL, 0), |raw| (raw.tag, raw.cell)));
         next += 1;
     }
-    if entries.keys_only {
-        space.zero(entries.key_at(next), 8 * u64::from(map.used.saturating_sub(next)));
-        return set_counts(space, map.at, map.live, next);
-    }
-    // Everything from `next` on: the rest of its group's tags, then the rest.
-    let group = next.next_multiple_of(8).min(map.used);
-    let end = u64::from(entries.at) + entries.size(map.used);
-    let cells = entries.key_at(next);
-    if group > next {
-        let tags = entries.tag_at(next);
-        space.zero(tags, u64::from(group - next));
-        space.zero(cells, end - cells);
-    } else if next < map.used {
-        space.zero(cells - 8, end + 8 - cells);
+    space.zero(keys.at(next), keys_size(map.used.saturating_sub(next)));
+    if let Some(cells) = map.cells {
+        (next..map.used).for_each(|old| {
+            put_tagged(space, cells.0.into(), old, TAG_HOLE, 0);
+        });
     }
     set_counts(space, map.at, map.live, next);
 }
@@ -753,15 +795,18 @@ fn each_child<S: Storage, O: Observer>(
 }
 
 /// Halves the room of entries of which a quarter is used, or frees it when nothing is.
-fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
-    let Ok(map) = Map::load(space.bytes(), map) else { return };
-    if map.used > map.capacity / 4 {
-        return;
-    }
+fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
     let capacity = (2 * map.used).next_multiple_of(8).max(FIRST_ENTRIES);
-    let (old, new) = (map.entries.size(map.capacity), map.entries.size(capacity));
-    space.write_u32(map.at + u64::from(MAP_CAPACITY), capacity);
-    space.free(u64::from(map.entries.at) + new, old - new);
+    let old = [(MAP_CAPACITY, map.keys.0, map.capacity, keys_size as fn(u32) -> u64)];
+    let cells = map.cells.map(|cells| {
+        (MAP_VALUES + ARRAY_CAPACITY, cells.0, map.room, cells_size as fn(u32) -> u64)
+    });
+    for (at, data, old, size) in old.into_iter().chain(cells) {
+        if capacity < old {
+            space.write_u32(map.at + u64::from(at), capacity);
+            space.free(u64::from(data) + size(capacity), size(old) - size(capacity));
+        }
+    }
 }
 
 // --- rename -----------------------------------------------------------------
@@ -792,7 +837,7 @@ impl RenamePlan {
 /// Finds a key or plans that entry `number` gets it.
 pub(crate) fn plan_rename(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> Result<RenamePlace> {
     check_entries(bytes, map)?;
-    let old = OldItem::plan(bytes, map, key_of(bytes, map.entries, number)?)?;
+    let old = OldItem::plan(bytes, map, map.keys.text(bytes, number)?)?;
     let Some((_, old)) = old.filter(|(found, _)| *found == number && number < map.used) else {
         return Err(Error::new(ErrorKind::BadIndex, map.at));
     };
@@ -828,7 +873,7 @@ pub(crate) fn rename<S: Storage, O: Observer>(
 ) {
     let RenamePlan { map, number, old, .. } = plan;
     old.carry_out(space, map);
-    space.write_u64(map.entries.key_at(*number), key_cell);
+    space.write_u64(map.keys.at(*number), key_cell);
     let placed = map.hash == 0 || hash::add(space, map, *number);
     if map.root == 0 {
         if !placed {

@@ -5,7 +5,7 @@ use core::ops::Bound;
 
 use super::hash::{self, ByHash, Hashed};
 use super::node::{Node, damaged};
-use super::{Entries, Map, key_of};
+use super::{Keys, Map};
 use crate::block::record::Raw;
 use crate::error::Result;
 use crate::format::bytes::{load_u64, slice};
@@ -23,7 +23,7 @@ impl Map {
         if self.root == 0 {
             return self.search(bytes, needle);
         }
-        Ok(seek(bytes, self.entries, self.root, SeekTarget::at(needle.text))?.found)
+        Ok(seek(bytes, self.keys, self.root, SeekTarget::at(needle.text))?.found)
     }
 
     /// The same in a map without a tree, where the hash block does not know: few entries, one after
@@ -34,7 +34,7 @@ impl Map {
             return Ok(None);
         }
         for number in 0..self.used.min(FEW_ENTRIES) {
-            if is_at(bytes, self.entries.key_at(number), needle)? {
+            if is_at(bytes, self.keys.at(number), needle)? {
                 return Ok(Some(number));
             }
         }
@@ -57,7 +57,7 @@ impl Map {
 pub(crate) fn find_value(bytes: &[u8], map: u32, key: &[u8]) -> Result<Raw> {
     let found = look_up(bytes, map, key);
     match found.entry() {
-        Some(entry) => found.entries().value(bytes, entry),
+        Some(entry) => found.value(bytes, map, entry),
         None if found.is_nothing() => Ok(Raw::HOLE),
         None => find_value_slowly(bytes, map, key),
     }
@@ -73,8 +73,8 @@ fn find_value_slowly(bytes: &[u8], map: u32, key: &[u8]) -> Result<Raw> {
 }
 
 /// What the hash block of the map at `map` says of a key. `PERHAPS` also where that is no map with
-/// a hash block and values in its entries, and where bytes are damaged: who looks further then
-/// learns which. The small build always looks further.
+/// a hash block, and where bytes are damaged: who looks further then learns which. The small build
+/// always looks further.
 ///
 /// The counts of the map are not checked against each other: no matter which they are, only bytes
 /// of the document are read.
@@ -90,12 +90,12 @@ pub(crate) fn look_up(bytes: &[u8], map: u32, key: &[u8]) -> ByHash {
 #[inline]
 pub(crate) fn first_look(bytes: &[u8], map: u32, key: &[u8]) -> Option<ByHash> {
     let map = Map::peek(bytes, map.into()).ok()?;
-    if cfg!(feature = "small") || map.hash == 0 || map.entries.keys_only {
+    if cfg!(feature = "small") || map.hash == 0 {
         return None;
     }
     let found = hash::first_candidate(bytes, &map, Hashed::of(key, map.buckets))?;
     let is_it = match found.entry() {
-        Some(entry) => is_at(bytes, found.entries().key_at(entry), &Needle::new(key)).ok()?,
+        Some(entry) => is_at(bytes, map.keys.at(entry), &Needle::new(key)).ok()?,
         None => true,
     };
     is_it.then_some(found)
@@ -107,8 +107,9 @@ fn second_look(bytes: &[u8], map: u32, key: &[u8]) -> ByHash {
     if cfg!(feature = "small") {
         return ByHash::PERHAPS;
     }
-    let map = Map::peek(bytes, map.into()).ok().filter(|map| !map.entries.keys_only);
-    let found = map.and_then(|map| map.find_by_hash(bytes, &Needle::new(key)).ok());
+    let found = Map::peek(bytes, map.into())
+        .ok()
+        .and_then(|map| map.find_by_hash(bytes, &Needle::new(key)).ok());
     found.unwrap_or(ByHash::PERHAPS)
 }
 
@@ -255,12 +256,7 @@ pub(super) struct Seek {
 
 /// Finds the place of a target in the tree under `root` (not 0), with the way to it.
 #[inline(never)]
-pub(super) fn seek(
-    bytes: &[u8],
-    entries: Entries,
-    root: u32,
-    target: SeekTarget<'_>,
-) -> Result<Seek> {
+pub(super) fn seek(bytes: &[u8], keys: Keys, root: u32, target: SeekTarget<'_>) -> Result<Seek> {
     let mut path = Path::EMPTY;
     let (mut offset, mut node) = (root, Node::load(bytes, root)?);
     loop {
@@ -271,7 +267,7 @@ pub(super) fn seek(
         while low < high {
             let middle = low + (high - low) / 2;
             let first = first_entry(bytes, node, middle)?;
-            match target.compare(key_of(bytes, entries, first)?) {
+            match target.compare(keys.text(bytes, first)?) {
                 Ordering::Less => high = middle,
                 Ordering::Greater => low = middle + 1,
                 Ordering::Equal if node.level > 0 => (low, high) = (middle + 1, middle + 1),
@@ -349,7 +345,7 @@ impl Range {
         let mut front = match lower {
             None => Path::edge(bytes, map.root, false)?,
             Some((target, skip)) => {
-                let Seek { mut path, found } = seek(bytes, map.entries, map.root, target)?;
+                let Seek { mut path, found } = seek(bytes, map.keys, map.root, target)?;
                 if skip && found.is_some() {
                     path.set_leaf_item(path.leaf().1 + 1);
                 }
@@ -363,7 +359,7 @@ impl Range {
         let back = match upper {
             None => Path::edge(bytes, map.root, true)?,
             Some((target, with)) => {
-                let Seek { mut path, found } = seek(bytes, map.entries, map.root, target)?;
+                let Seek { mut path, found } = seek(bytes, map.keys, map.root, target)?;
                 let end = path.leaf().1 + usize::from(with && found.is_some());
                 match end.checked_sub(1) {
                     Some(last) => path.set_leaf_item(last),

@@ -10,7 +10,8 @@
 //! collide on purpose, or in maps of many millions, one may be in none of these: the home's mark
 //! says so, and the map has a tree, which finds it. So colliding keys cost a search in the tree.
 
-use super::{Entries, Map, key_of};
+use super::{Cells, Map, element};
+use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u32, slice};
 use crate::format::cell::pack;
@@ -147,20 +148,22 @@ fn first_place(places: u64) -> usize {
 pub(crate) struct ByHash {
     /// The entry's number, or [`NO_ENTRY`].
     entry: u32,
-    /// Where the entries are; 0 where the block does not know.
-    entries: u32,
+    /// Where the values' cells are; [`ELSEWHERE`], or 0 where the block does not know.
+    data: u32,
 }
 
 /// No map has so many entries: their count is of 32 bits, too.
 const NO_ENTRY: u32 = u32::MAX;
+/// The values are not in cells. No block is there.
+const ELSEWHERE: u32 = 1;
 
 impl ByHash {
     /// Only the tree may know, or the entries.
-    pub(crate) const PERHAPS: ByHash = ByHash { entry: NO_ENTRY, entries: 0 };
+    pub(crate) const PERHAPS: ByHash = ByHash { entry: NO_ENTRY, data: 0 };
 
     #[inline]
-    fn nothing(map: &Map) -> ByHash {
-        ByHash { entry: NO_ENTRY, entries: map.entries.at }
+    fn new(map: &Map, entry: u32) -> ByHash {
+        ByHash { entry, data: map.cells.map_or(ELSEWHERE, |cells| cells.0.max(ELSEWHERE)) }
     }
 
     /// The number of the entry with the key, if there is one.
@@ -172,13 +175,22 @@ impl ByHash {
     /// There is none.
     #[inline]
     pub(crate) fn is_nothing(self) -> bool {
-        self.entry == NO_ENTRY && self.entries != 0
+        self.entry == NO_ENTRY && self.data != 0
     }
 
-    /// Where the entries are. Only of entries with values.
+    /// The map's values, where they are in cells.
     #[inline]
-    pub(crate) fn entries(self) -> Entries {
-        Entries::whole(self.entries)
+    pub(crate) fn cells(self) -> Option<Cells> {
+        (self.data > ELSEWHERE).then_some(Cells(self.data))
+    }
+
+    /// The value of the entry `number` that was found in the map at `map`.
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
+    pub(crate) fn value(self, bytes: &[u8], map: u32, number: u32) -> Result<Raw> {
+        match self.cells() {
+            Some(cells) => cells.value(bytes, number),
+            None => element(bytes, map, number),
+        }
     }
 }
 
@@ -198,8 +210,8 @@ pub(super) fn find(
         while places != 0 {
             let entry = number(bucket, first_place(places));
             places &= places - 1;
-            if entry < map.used && is_at(map.entries.key_at(entry))? {
-                return Ok(ByHash { entry, entries: map.entries.at });
+            if entry < map.used && is_at(map.keys.at(entry))? {
+                return Ok(ByHash::new(map, entry));
             }
         }
         if left == 0 {
@@ -209,7 +221,7 @@ pub(super) fn find(
         at = behind(at, map.buckets);
         bucket = load(bytes, map, at)?;
     }
-    Ok(if mark & MARK_BEYOND != 0 { ByHash::PERHAPS } else { ByHash::nothing(map) })
+    Ok(if mark & MARK_BEYOND != 0 { ByHash::PERHAPS } else { ByHash::new(map, NO_ENTRY) })
 }
 
 /// The first candidate in a key's home, whose key is still to be compared. `None` where the home
@@ -219,10 +231,10 @@ pub(super) fn first_candidate(bytes: &[u8], map: &Map, hashed: Hashed) -> Option
     let bucket = load(bytes, map, hashed.home).ok()?;
     let places = candidates(bucket, hashed.fingerprint);
     if places == 0 {
-        return (bucket[BUCKET_MARK as usize] == 0).then(|| ByHash::nothing(map));
+        return (bucket[BUCKET_MARK as usize] == 0).then(|| ByHash::new(map, NO_ENTRY));
     }
     let entry = number(bucket, first_place(places));
-    (entry < map.used).then_some(ByHash { entry, entries: map.entries.at })
+    (entry < map.used).then_some(ByHash::new(map, entry))
 }
 
 /// The first place that is not in use.
@@ -372,7 +384,7 @@ pub(super) fn has_place(bytes: &[u8], map: &Map, hashed: Hashed) -> bool {
 
 /// Adds an entry, whose key is written. False where there is no place for it.
 pub(super) fn add<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, entry: u32) -> bool {
-    let Ok(key) = key_of(space.bytes(), map.entries, entry) else { return true };
+    let Ok(key) = map.keys.text(space.bytes(), entry) else { return true };
     let hashed = Hashed::of(key, map.buckets);
     add_at(space, map, hashed, entry)
 }
@@ -459,7 +471,7 @@ pub(super) fn find_with_place(
 ) -> Option<(u32, (u64, usize))> {
     let found = find_place(bytes, map, Hashed::of(key, map.buckets), |bucket, place| {
         let entry = number(bucket, place);
-        entry < map.used && is_at(map.entries.key_at(entry))
+        entry < map.used && is_at(map.keys.at(entry))
     });
     found.map(|(at, place, entry)| (entry, (at, place)))
 }
@@ -488,7 +500,7 @@ pub(super) fn set_block<S: Storage, O: Observer>(
 pub(super) fn add_all<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) -> bool {
     let mut all = true;
     for entry in 0..map.used {
-        if map.entries.is_live(space.bytes(), entry) == Ok(true) {
+        if map.keys.is_live(space.bytes(), entry) == Ok(true) {
             all &= add(space, map, entry);
         }
     }
@@ -546,10 +558,10 @@ fn fits<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, buckets: u3
     let mut entries = 0..map.used;
     let all = entries.all(|entry| {
         let bytes = space.bytes();
-        if map.entries.is_live(bytes, entry) != Ok(true) {
+        if map.keys.is_live(bytes, entry) != Ok(true) {
             return true;
         }
-        let Ok(key) = key_of(bytes, map.entries, entry) else { return true };
+        let Ok(key) = map.keys.text(bytes, entry) else { return true };
         let mut bucket = Hashed::of(key, buckets).home;
         for _ in 0..=farthest(buckets) {
             match load_u8(space.bytes(), count_at(bucket)) {
@@ -607,10 +619,10 @@ pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
         }
     }
     for entry in 0..map.used {
-        if !map.entries.is_live(bytes, entry)? {
+        if !map.keys.is_live(bytes, entry)? {
             continue;
         }
-        let key = key_of(bytes, map.entries, entry)?;
+        let key = map.keys.text(bytes, entry)?;
         let hashed = Hashed::of(key, map.buckets);
         match is_placed(bytes, map, hashed, entry, key)? {
             Some(true) => filled = filled.checked_sub(1).ok_or_else(|| damaged(hashed.home))?,
@@ -645,7 +657,7 @@ fn is_placed(
             }
             // Of two entries with one key, one comes before the other here.
             let is_before = map.root == 0 && other < map.used && other != entry;
-            if is_before && key_of(bytes, map.entries, other)? == key {
+            if is_before && map.keys.text(bytes, other)? == key {
                 return Err(Error::new(ErrorKind::DuplicateKey, bucket_at(map, at)));
             }
         }

@@ -7,17 +7,17 @@
 //! have neither, and are searched one after another.
 //!
 //! ```text
-//!  map      [4 0 0 0][live][used][capacity][entries][root][hash][buckets]
-//!  entries  [8 tags][key cell, value cell] × 8  [8 tags][…]
+//!  map     [4 0 0 0][live][hash][buckets][capacity][keys][root][0][header of the values]
+//!  keys    [key cell] × capacity
 //! ```
 //!
-//! The values of similar objects are the rows of a table: such a map has *values*, an array whose
-//! element i belongs to entry i. Its entries are key cells only.
+//! The values are a column of their own: value i belongs to entry i. Its header is part of the map's.
+//! It has cells, or the rows of a table if the values are similar objects.
 //!
-//! Invariants: `live` ≤ `used` ≤ `capacity`; an entry below `used` with tag 0 (or key cell 0 where
-//! values are in an array) is a hole, all zero, and the last used entry is none. If there is a tree,
-//! every live entry is in exactly one leaf item. Else every live entry is in the hash block, if there
-//! is one. Else `used` is at most 16. Calls go `edit, bulk, check → find → hash, node`.
+//! Invariants: `live` ≤ `used`, the count of values, ≤ `capacity`; an entry below `used` with key cell
+//! 0 is a hole, its value is null, and the last used entry is none. If there is a tree, every live
+//! entry is in exactly one leaf item. Else every live entry is in the hash block, if there is one.
+//! Else `used` is at most 16. Calls go `edit, bulk, check → find → hash, node`.
 
 #[cfg(feature = "alloc")]
 mod bulk;
@@ -30,10 +30,9 @@ mod node;
 mod tests;
 
 use crate::block::column::Elements;
-use crate::block::list::elements_of;
-use crate::block::record::Raw;
+use crate::block::record::{Raw, tagged};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u8, load_u32, load_u64, slice};
+use crate::format::bytes::{load_u64, slice};
 use crate::format::cell::{owned_span, span_at_position};
 use crate::format::layout::*;
 use core::ops::Range;
@@ -44,7 +43,7 @@ pub(crate) use check::check_index;
 pub(crate) use edit::{
     Fill, Growth, InsertPlan, Place, RemovePlan, RenamePlace, RenamePlan, create, create_size,
     fill, filled_size, free_body, insert, make_tree, plan_fill, plan_insert, plan_insert_after,
-    plan_remove, plan_rename, plan_reserve, put_entry, remove, rename, reserve, squeeze, squeezes,
+    plan_remove, plan_rename, plan_reserve, put_entry, remove, rename, reserve, squeeze,
     tree_limit,
 };
 pub(crate) use find::{Range as KeyRange, find_value, first_look, look_up};
@@ -59,86 +58,85 @@ pub(crate) struct Map {
     pub(crate) at: u64,
     /// Entries that are not holes.
     pub(crate) live: u32,
-    /// Entries, holes included.
+    /// Entries, holes included: the count of values.
     pub(crate) used: u32,
+    /// Room for keys.
     pub(crate) capacity: u32,
-    pub(crate) entries: Entries,
+    pub(crate) keys: Keys,
     /// Offset of the tree's root, 0 for none.
     pub(crate) root: u32,
     /// Offset of the hash block, 0 for none, and its buckets.
     pub(crate) hash: u32,
     pub(crate) buckets: u32,
+    /// The values, if they are in cells.
+    pub(crate) cells: Option<Cells>,
+    /// Room for values.
+    pub(crate) room: u32,
 }
 
-/// Where a map's entries lie, and how.
+/// Where a map's keys lie: the offset of the first cell, 0 where there is no room for any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entries {
-    /// Offset of the first, 0 where there is no room for any.
-    pub(crate) at: u32,
-    /// They are key cells, since the values are in an array.
-    pub(crate) keys_only: bool,
-}
+pub(crate) struct Keys(pub(crate) u32);
 
-impl Entries {
-    /// Entries with values in them.
-    pub(crate) const fn whole(at: u32) -> Entries {
-        Entries { at, keys_only: false }
-    }
-
+impl Keys {
     /// The position of an entry's key cell.
-    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
-    pub(crate) fn key_at(self, number: u32) -> u64 {
-        let within = match self.keys_only {
-            true => 8 * u64::from(number),
-            false => entry_key_at(number),
-        };
-        u64::from(self.at) + within
-    }
-
-    /// The position of an entry's tag, where it has one.
     #[inline]
-    pub(crate) fn tag_at(self, number: u32) -> u64 {
-        u64::from(self.at) + entry_tag_at(number)
-    }
-
-    /// The value of an entry that has one, a hole or not.
-    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
-    pub(crate) fn value(self, bytes: &[u8], number: u32) -> Result<Raw> {
-        let position = u64::from(self.at) + entry_key_at(number) + 8;
-        let cell = load_u64(bytes, position)?;
-        Ok(Raw { tag: load_u8(bytes, self.tag_at(number))?, cell, position: position as u32 })
-    }
-
-    /// Bytes of so many entries.
-    #[inline]
-    pub(crate) fn size(self, count: u32) -> u64 {
-        match self.keys_only {
-            true => 8 * u64::from(count),
-            false => entries_size(u64::from(count)),
-        }
+    pub(crate) fn at(self, number: u32) -> u64 {
+        u64::from(self.0) + keys_size(number)
     }
 
     /// Whether an entry is no hole.
     #[inline]
     pub(crate) fn is_live(self, bytes: &[u8], number: u32) -> Result<bool> {
-        match self.keys_only {
-            true => Ok(load_u64(bytes, self.key_at(number))? != 0),
-            false => Ok(load_u8(bytes, self.tag_at(number))? != TAG_HOLE),
-        }
+        Ok(load_u64(bytes, self.at(number))? != 0)
+    }
+
+    /// Text of an entry's key.
+    #[inline]
+    pub(crate) fn text(self, bytes: &[u8], number: u32) -> Result<&[u8]> {
+        span_at_position(bytes, self.at(number))
     }
 }
 
-/// One entry of a map: its tag, and where its cells lie (in bounds).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    /// [`TAG_HOLE`] for a removed entry. Another where the values are in an array, too.
-    pub(crate) tag: u8,
-    /// Position of the tag; 0 where the values are in an array.
-    pub(crate) tag_at: u64,
-    /// Position of the key cell.
-    pub(crate) key: u64,
-    /// Position of the value cell; 0 where the values are in an array.
-    pub(crate) value: u64,
+/// Bytes of so many keys.
+#[inline]
+pub(crate) const fn keys_size(count: u32) -> u64 {
+    8 * count as u64
+}
+
+/// Where the values lie that are a column of cells: the offset of its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cells(pub(crate) u32);
+
+impl Cells {
+    /// Where the tag of a value is.
+    #[inline]
+    pub(crate) fn tag_at(self, number: u32) -> u64 {
+        u64::from(self.0) + tag_at(number)
+    }
+
+    /// Where its cell is.
+    #[inline]
+    pub(crate) fn cell_at(self, number: u32) -> u64 {
+        u64::from(self.0) + cell_at(number)
+    }
+
+    /// A value.
+    #[inline]
+    pub(crate) fn value(self, bytes: &[u8], number: u32) -> Result<Raw> {
+        tagged(bytes, self.0.into(), number)
+    }
+}
+
+/// The value of entry `number` of the map at `map`, which is not in cells.
+#[cold]
+#[inline(never)]
+fn element(bytes: &[u8], map: u32, number: u32) -> Result<Raw> {
+    let elements = Elements::at(bytes, map.saturating_add(MAP_VALUES))?;
+    match number < elements.count {
+        true => elements.element(bytes, number),
+        false => Err(Error::new(ErrorKind::BadCount, map.into())),
+    }
 }
 
 impl Map {
@@ -168,19 +166,22 @@ impl Map {
                 None => 0,
             }
         };
-        let [kind, form, ..] = word(0).to_le_bytes();
-        if kind != KIND_MAP {
+        if word(0) as u8 != KIND_MAP || word(MAP_VALUES) as u8 != KIND_ARRAY {
             return Err(Error::new(ErrorKind::WrongBlock, map));
         }
         Ok(Map {
             at: map,
             live: word(MAP_LIVE),
-            used: word(MAP_USED),
+            used: word(MAP_VALUES + ARRAY_COUNT),
             capacity: word(MAP_CAPACITY),
-            entries: Entries { at: word(MAP_ENTRIES), keys_only: form == 1 },
+            keys: Keys(word(MAP_KEYS)),
             root: word(MAP_ROOT),
             hash: word(MAP_HASH),
             buckets: word(MAP_BUCKETS),
+            // Kind and code, no gaps, no tensor.
+            cells: (word(MAP_VALUES) == KIND_ARRAY.into())
+                .then_some(Cells(word(MAP_VALUES + ARRAY_DATA))),
+            room: word(MAP_VALUES + ARRAY_CAPACITY),
         })
     }
 
@@ -195,11 +196,11 @@ impl Map {
     pub(crate) fn check_keys(&self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes.len() as u64;
         for number in 0..self.used {
-            if !self.entries.is_live(bytes, number)? {
+            if !self.keys.is_live(bytes, number)? {
                 continue;
             }
-            let length = key_of(bytes, self.entries, number)?.len() as u64;
-            let at = self.entries.key_at(number);
+            let length = self.keys.text(bytes, number)?.len() as u64;
+            let at = self.keys.at(number);
             if owned_span(load_u64(bytes, at)?).is_some() {
                 let left = rest.checked_sub(length);
                 rest = left.ok_or_else(|| Error::new(ErrorKind::Overlap, at))?;
@@ -210,62 +211,40 @@ impl Map {
         Ok(())
     }
 
-    /// Entry `index`, a hole or not.
-    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
-    pub(crate) fn entry(&self, bytes: &[u8], index: u32) -> Result<Entry> {
-        if index >= self.used {
-            return Err(Error::new(ErrorKind::BadIndex, self.at));
+    /// Where the key cell of entry `index` is, a hole or not.
+    #[inline]
+    pub(crate) fn key_at(&self, index: u32) -> Result<u64> {
+        match index < self.used {
+            true => Ok(self.keys.at(index)),
+            false => Err(Error::new(ErrorKind::BadIndex, self.at)),
         }
-        if self.entries.keys_only {
-            return self.key_entry(bytes, index);
-        }
-        let entries = u64::from(self.entries.at);
-        let (tag_at, key) = (entries + entry_tag_at(index), entries + entry_key_at(index));
-        slice(bytes, key, 16)?;
-        Ok(Entry { tag: load_u8(bytes, tag_at)?, tag_at, key, value: key + 8 })
     }
 
-    #[cold]
-    #[inline(never)]
-    fn key_entry(&self, bytes: &[u8], index: u32) -> Result<Entry> {
-        let key = self.entries.key_at(index);
-        let tag = if load_u64(bytes, key)? == 0 { TAG_HOLE } else { TAG_NULL };
-        Ok(Entry { tag, tag_at: 0, key, value: 0 })
+    /// The value of entry `index`, which is no hole.
+    #[inline]
+    pub(crate) fn value_of(&self, bytes: &[u8], index: u32) -> Result<Raw> {
+        match self.cells {
+            Some(cells) => cells.value(bytes, index),
+            None => element(bytes, self.at as u32, index),
+        }
     }
 
-    /// The value of entry `index`.
-    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
+    /// The value of entry `index`; a hole where that is one.
     pub(crate) fn value(&self, bytes: &[u8], index: u32) -> Result<Raw> {
-        if index >= self.used {
-            return Err(Error::new(ErrorKind::BadIndex, self.at));
-        }
-        if self.entries.keys_only {
-            return self.element(bytes, index);
-        }
-        self.entries.value(bytes, index)
-    }
-
-    /// The value in the array for entry `index`; a hole where that is one.
-    #[cold]
-    #[inline(never)]
-    fn element(&self, bytes: &[u8], index: u32) -> Result<Raw> {
-        if self.key_entry(bytes, index)?.tag == TAG_HOLE {
-            return Ok(Raw::HOLE);
-        }
-        match self.elements(bytes)? {
-            Some(elements) if index < elements.count => elements.element(bytes, index),
-            _ => Err(Error::new(ErrorKind::BadCount, self.at)),
+        match load_u64(bytes, self.key_at(index)?)? {
+            0 => Ok(Raw::HOLE),
+            _ => self.value_of(bytes, index),
         }
     }
 
     /// The next entries from `at` on between which there is no hole.
     pub(crate) fn next_run(&self, bytes: &[u8], at: u32) -> Result<Option<Range<u32>>> {
         let mut start = at;
-        while start < self.used && !self.entries.is_live(bytes, start)? {
+        while start < self.used && !self.keys.is_live(bytes, start)? {
             start += 1;
         }
         let mut end = start;
-        while end < self.used && self.entries.is_live(bytes, end)? {
+        while end < self.used && self.keys.is_live(bytes, end)? {
             end += 1;
         }
         Ok((start < end).then_some(start..end))
@@ -274,61 +253,34 @@ impl Map {
     /// The last holes before `end` between which there is no entry.
     pub(crate) fn last_holes(&self, bytes: &[u8], end: u32) -> Result<Option<Range<u32>>> {
         let mut end = end;
-        while end > 0 && self.entries.is_live(bytes, end - 1)? {
+        while end > 0 && self.keys.is_live(bytes, end - 1)? {
             end -= 1;
         }
         let mut start = end;
-        while start > 0 && !self.entries.is_live(bytes, start - 1)? {
+        while start > 0 && !self.keys.is_live(bytes, start - 1)? {
             start -= 1;
         }
         Ok((start < end).then_some(start..end))
     }
 
-    /// The home of the array with the values. Only of a map that has one.
-    pub(crate) fn values(&self, bytes: &[u8]) -> Result<u32> {
-        match load_u32(bytes, self.at + u64::from(MAP_VALUES))? {
-            0 => Err(Error::new(ErrorKind::BadCount, self.at)),
-            home => Ok(home),
-        }
+    /// Where the header of the values is.
+    pub(crate) fn values_at(&self) -> u32 {
+        self.at as u32 + MAP_VALUES
     }
 
-    /// The array with the values, where they are not in the entries.
-    pub(crate) fn elements(&self, bytes: &[u8]) -> Result<Option<Elements>> {
-        if !self.entries.keys_only {
-            return Ok(None);
-        }
-        elements_of(bytes, self.values(bytes)?.into()).map(Some)
-    }
-
-    /// The same of a map that has one.
-    pub(crate) fn values_in(&self, bytes: &[u8]) -> Result<Elements> {
-        let elements = self.elements(bytes)?.filter(|elements| elements.count == self.used);
-        elements.ok_or_else(|| Error::new(ErrorKind::BadCount, self.at))
-    }
-
-    /// Bytes of the header.
-    pub(crate) fn header_size(&self) -> u64 {
-        match self.entries.keys_only {
-            true => MAP_WITH_VALUES_SIZE.into(),
-            false => MAP_SIZE.into(),
-        }
+    /// The column with the values.
+    pub(crate) fn values(&self, bytes: &[u8]) -> Result<Elements> {
+        Elements::at(bytes, self.values_at())
     }
 
     /// The first entry at or after `index` that is no hole.
     #[inline]
-    pub(crate) fn next_live(&self, bytes: &[u8], index: u32) -> Result<Option<(u32, Entry)>> {
+    pub(crate) fn next_live(&self, bytes: &[u8], index: u32) -> Result<Option<u32>> {
         for index in index..self.used {
-            let entry = self.entry(bytes, index)?;
-            if entry.tag != TAG_HOLE {
-                return Ok(Some((index, entry)));
+            if self.keys.is_live(bytes, index)? {
+                return Ok(Some(index));
             }
         }
         Ok(None)
     }
-}
-
-/// Text of an entry's key.
-#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
-fn key_of(bytes: &[u8], entries: Entries, entry: u32) -> Result<&[u8]> {
-    span_at_position(bytes, entries.key_at(entry))
 }

@@ -107,7 +107,7 @@ impl<O: Observer> Fixture<O> {
         plan.claim(&mut self.space, &map);
         let mut extent = self.space.take(fresh);
         let cell = self.key_cell(key, &mut extent);
-        let number = insert(&mut self.space, &map, &plan, cell, TAG_INT, value, &mut extent);
+        let number = insert(&mut self.space, &map, &plan, cell, (TAG_INT, value), &mut extent);
         self.space.finish(extent);
         Some(number)
     }
@@ -126,14 +126,14 @@ impl<O: Observer> Fixture<O> {
 
     pub(super) fn remove(&mut self, number: u32) {
         let map = self.header();
-        let key = key_of(self.bytes(), map.entries, number).unwrap();
+        let key = map.keys.text(self.bytes(), number).unwrap();
         let plan = plan_remove(self.bytes(), &map, key).unwrap().unwrap();
         self.free_key(number);
         remove(&mut self.space, &map, &plan);
     }
 
     fn free_key(&mut self, number: u32) {
-        let key = self.header().entry(self.bytes(), number).unwrap().key;
+        let key = self.header().key_at(number).unwrap();
         let cell = crate::format::bytes::load_u64(self.bytes(), key).unwrap();
         self.free_cell(cell);
     }
@@ -150,7 +150,7 @@ impl<O: Observer> Fixture<O> {
         let fresh = plan.fresh() + Self::text_size(key);
         self.space.ensure(fresh, 0).unwrap();
         let mut extent = self.space.take(fresh);
-        let at = self.header().entry(self.bytes(), number).unwrap().key;
+        let at = self.header().key_at(number).unwrap();
         let old = crate::format::bytes::load_u64(self.bytes(), at).unwrap();
         let cell = self.key_cell(key, &mut extent);
         rename(&mut self.space, &plan, key, cell, &mut extent);
@@ -160,25 +160,27 @@ impl<O: Observer> Fixture<O> {
     }
 
     fn key_and_value(&self, number: u32) -> (Vec<u8>, u64) {
-        let entry = self.header().entry(self.bytes(), number).unwrap();
-        assert_eq!(entry.tag, TAG_INT);
-        let key = span_at_position(self.bytes(), entry.key).unwrap().to_vec();
-        (key, crate::format::bytes::load_u64(self.bytes(), entry.value).unwrap())
+        let (map, bytes) = (self.header(), self.bytes());
+        let value = map.value(bytes, number).unwrap();
+        assert_eq!(value.tag, TAG_INT);
+        (map.keys.text(bytes, number).unwrap().to_vec(), value.cell)
     }
 
     /// Every block of the map and the free list, without overlap.
     fn check(&self) {
         let map = self.header();
         let mut blocks = vec![(0, HEADER_SIZE), (self.map as u32, MAP_SIZE)];
-        blocks.push((map.entries.at, map.entries.size(map.capacity) as u32));
+        blocks.push((map.keys.0, keys_size(map.capacity) as u32));
+        let values = map.values(self.bytes()).unwrap();
+        blocks.push((values.data, values.data_size() as u32));
         check_index(self.bytes(), self.map, &mut |offset, size| {
             blocks.push((offset, size));
             Ok(())
         })
         .unwrap();
         let mut number = 0;
-        while let Some((found, entry)) = map.next_live(self.bytes(), number).unwrap() {
-            let cell = crate::format::bytes::load_u64(self.bytes(), entry.key).unwrap();
+        while let Some(found) = map.next_live(self.bytes(), number).unwrap() {
+            let cell = crate::format::bytes::load_u64(self.bytes(), map.keys.at(found)).unwrap();
             if let Some((offset, length)) = owned_span(cell) {
                 blocks.push((offset, length.next_multiple_of(8)));
             }
@@ -203,18 +205,30 @@ impl<O: Observer> Fixture<O> {
             end = offset + size;
         }
         assert_eq!(end, self.space.used());
-        // Room beyond the used entries is zero.
+        // Room beyond the used entries is zero. Holes are null.
         for number in 0..map.capacity {
-            let base = u64::from(map.entries.at);
-            let key = base + entry_key_at(number);
-            let cells = &self.bytes()[key as usize..key as usize + 16];
-            let tag = self.bytes()[(base + entry_tag_at(number)) as usize];
-            assert!(number < map.used || tag == TAG_HOLE);
-            assert!(tag != TAG_HOLE || cells.iter().all(|&byte| byte == 0));
+            let key = map.keys.at(number) as usize;
+            let is_hole = self.bytes()[key..key + 8].iter().all(|&byte| byte == 0);
+            assert!(number < map.used || is_hole);
         }
-        if map.used > 0 {
-            assert_ne!(map.entry(self.bytes(), map.used - 1).unwrap().tag, TAG_HOLE);
+        for number in 0..values.capacity {
+            let value = values.element(self.bytes(), number).unwrap();
+            let empty = if number < map.used { TAG_NULL } else { TAG_HOLE };
+            let is_hole = number >= map.used || !map.keys.is_live(self.bytes(), number).unwrap();
+            assert_eq!(is_hole, value.tag == empty && value.cell == 0);
         }
+        assert_eq!(values.count, map.used);
+        assert!(map.used == 0 || map.keys.is_live(self.bytes(), map.used - 1).unwrap());
+    }
+
+    /// Frees all of the map but its header, which is empty then.
+    fn free_all(&mut self) {
+        let map = self.header();
+        let values = map.values(self.bytes()).unwrap();
+        free_body(&mut self.space, &map);
+        self.space.free(values.data.into(), values.data_size());
+        self.space.zero(self.map + 4, u64::from(MAP_VALUES) - 4);
+        self.space.zero(self.map + u64::from(MAP_VALUES) + 4, 12);
     }
 
     fn take_range(
@@ -249,7 +263,7 @@ fn compare<O: Observer>(fixture: &Fixture<O>, model: &Model) {
     let map = fixture.header();
     assert_eq!(map.live as usize, model.order.len());
     let (mut number, mut order) = (0, Vec::new());
-    while let Some((found, _)) = map.next_live(fixture.bytes(), number).unwrap() {
+    while let Some(found) = map.next_live(fixture.bytes(), number).unwrap() {
         order.push(fixture.key_and_value(found).0);
         number = found + 1;
     }
@@ -492,9 +506,7 @@ fn a_hundred_thousand_come_and_go() {
             let map = fixture.header();
             assert_eq!((map.live, map.used, map.root), (0, 0, 0));
             assert!(map.capacity < 64);
-            free_body(&mut fixture.space, fixture.map);
-            let at = fixture.map;
-            fixture.space.zero(at + 4, u64::from(MAP_SIZE) - 4);
+            fixture.free_all();
         }
     }
 }
@@ -505,9 +517,7 @@ fn freeing_the_body_frees_every_node() {
     for number in 0..20_000u64 {
         fixture.insert(&number.to_be_bytes()[1..], number).unwrap();
     }
-    free_body(&mut fixture.space, fixture.map);
-    let at = fixture.map;
-    fixture.space.zero(at + 4, u64::from(MAP_SIZE) - 4);
+    fixture.free_all();
     fixture.check();
 }
 
@@ -553,9 +563,9 @@ fn bulk_building_gives_the_same_map() {
             model.sorted.insert(key.clone(), number as u64);
         }
         let count = model.order.len();
-        let entries = (HEADER_SIZE + MAP_SIZE) as usize;
-        let size = entries_size(count as u64) as usize;
-        let mut bytes = vec![0; entries + size];
+        let keys = (HEADER_SIZE + MAP_SIZE) as usize;
+        let data = keys + keys_size(count as u32) as usize;
+        let mut bytes = vec![0; data + tagged_size(count as u64) as usize];
         for (number, key) in model.order.iter().enumerate() {
             let cell = if key.len() <= MAX_INLINE {
                 inline_span(key)
@@ -565,10 +575,11 @@ fn bulk_building_gives_the_same_map() {
                 bytes.resize(bytes.len().next_multiple_of(8), 0);
                 span_at(offset as u32, key.len() as u32, true)
             };
-            let at = entries + entry_key_at(number as u32) as usize;
+            let (number, at) = (number as u32, keys + keys_size(number as u32) as usize);
             bytes[at..at + 8].copy_from_slice(&cell.to_le_bytes());
-            bytes[at + 8..at + 16].copy_from_slice(&(number as u64).to_le_bytes());
-            bytes[entries + entry_tag_at(number as u32) as usize] = TAG_INT;
+            let at = data + cell_at(number) as usize;
+            bytes[at..at + 8].copy_from_slice(&u64::from(number).to_le_bytes());
+            bytes[data + tag_at(number) as usize] = TAG_INT;
         }
         let mut numbers: Vec<u32> = (0..count as u32).collect();
         numbers.sort_by_key(|&number| &model.order[number as usize]);
@@ -581,11 +592,11 @@ fn bulk_building_gives_the_same_map() {
             root = bytes.len() as u32 - NODE_SIZE;
         }
         let map = HEADER_SIZE as usize;
-        bytes[map] = KIND_MAP;
-        let words = [count as u32, count as u32, count as u32, entries as u32, root];
+        let (n, at) = (count as u32, |at: usize| if count == 0 { 0 } else { at as u32 });
+        let kinds = [u32::from(KIND_MAP), u32::from(KIND_ARRAY)];
+        let words = [kinds[0], n, 0, 0, n, at(keys), root, 0, kinds[1], n, n, at(data)];
         for (index, word) in words.iter().enumerate() {
-            let word = if index == 3 && count == 0 { 0 } else { *word };
-            bytes[map + 4 + 4 * index..][..4].copy_from_slice(&word.to_le_bytes());
+            bytes[map + 4 * index..][..4].copy_from_slice(&word.to_le_bytes());
         }
         let used = bytes.len() as u32;
         bytes[HEADER_USED as usize..][..4].copy_from_slice(&used.to_le_bytes());
@@ -692,14 +703,14 @@ fn damage_is_survived() {
                                 plan.claim(&mut space, &header);
                                 let mut extent = space.take(fresh);
                                 let cell = inline_span(&key[..key.len().min(7)]);
-                                insert(&mut space, &header, &plan, cell, TAG_INT, 1, &mut extent);
+                                insert(&mut space, &header, &plan, cell, (TAG_INT, 1), &mut extent);
                                 space.finish(extent);
                             }
                         }
                     }
                     1 => {
                         let number = random.below(100) as u32;
-                        let key = key_of(space.bytes(), header.entries, number);
+                        let key = header.keys.text(space.bytes(), number);
                         let plan = key.and_then(|key| plan_remove(space.bytes(), &header, key));
                         if let Ok(Some(plan)) = plan {
                             remove(&mut space, &header, &plan);
@@ -748,13 +759,13 @@ fn notices_damage(prepare: impl Fn(&mut Fixture<()>)) {
                 let number = find(&bytes, fixture.map, key).unwrap();
                 // A key's own text may have changed; then it is another key.
                 if let Some(number) = number {
-                    assert_eq!(key_of(&bytes, header.entries, number).unwrap(), key);
+                    assert_eq!(header.keys.text(&bytes, number).unwrap(), key);
                 }
             }
             let mut number = 0;
             let mut count = 0;
-            while let Some((found, entry)) = header.next_live(&bytes, number).unwrap() {
-                let key = span_at_position(&bytes, entry.key).unwrap();
+            while let Some(found) = header.next_live(&bytes, number).unwrap() {
+                let key = header.keys.text(&bytes, found).unwrap();
                 assert_eq!(find(&bytes, fixture.map, key), Ok(Some(found)));
                 number = found + 1;
                 count += 1;
@@ -765,7 +776,7 @@ fn notices_damage(prepare: impl Fn(&mut Fixture<()>)) {
                 let walk = core::iter::successors(Some((all, None)), |(range, _)| {
                     let mut range = range.clone();
                     let number = range.next(&bytes)?.unwrap();
-                    Some((range, Some(key_of(&bytes, header.entries, number).unwrap())))
+                    Some((range, Some(header.keys.text(&bytes, number).unwrap())))
                 });
                 let keys: Vec<_> = walk.filter_map(|(_, key)| key).collect();
                 assert!(keys.len() == 300 && keys.is_sorted());
