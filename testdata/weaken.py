@@ -550,9 +550,8 @@ def build(files: "list[File]") -> Path:
     manifest = re.split(r"\[(?:dev-dependencies|\[example)", manifest)[0]
     workspace = (ROOT / "Cargo.toml").read_text()
     package = re.search(r"\[workspace\.package\].*?(?=\n\[)", workspace, re.DOTALL)
-    lints = "[workspace.lints]\n"
     members = '[workspace]\nmembers = ["livebuf", "program"]\nresolver = "3"\n'
-    write(COPY / "Cargo.toml", f"{members}\n{package[0]}\n{lints}")
+    write(COPY / "Cargo.toml", f"{members}\n{package[0]}\n[workspace.lints]\n")
     write(COPY / "livebuf/Cargo.toml", manifest)
     write(
         COPY / "program/Cargo.toml",
@@ -560,12 +559,11 @@ def build(files: "list[File]") -> Path:
         'livebuf = { path = "../livebuf", default-features = false, features = ["alloc"] }\n',
     )
     write(COPY / "program/src/main.rs", PROGRAM)
+    # The versions that are there already.
     if not (COPY / "Cargo.lock").exists() and (ROOT / "Cargo.lock").exists():
         write(COPY / "Cargo.lock", (ROOT / "Cargo.lock").read_text())
-    cargo = os.environ.get("CARGO", "cargo")
-    command = [cargo, "build", "--quiet", "--target-dir", "target"]
-    environment = {**os.environ, "RUSTFLAGS": "-Awarnings", "CARGO_TARGET_DIR": ""}
-    del environment["CARGO_TARGET_DIR"]
+    command = [os.environ.get("CARGO", "cargo"), "build", "--quiet", "--target-dir", "target"]
+    environment = {**os.environ, "RUSTFLAGS": "-Awarnings"}
     subprocess.run(command, cwd=COPY, env=environment, check=True)
     return COPY / "target/debug/weak"
 
@@ -578,7 +576,7 @@ def write(path: Path, text: str):
 
 
 def run(program: Path, number: int) -> str:
-    """The vector that notices a switch, or which switches were reached."""
+    """The vector that notices a switch; or, in square brackets, which switches were reached."""
     command = [program, FOLDER / "vectors", str(number)]
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
@@ -587,18 +585,13 @@ def run(program: Path, number: int) -> str:
     return ended.stdout.strip() if ended.returncode == 0 else f"status {ended.returncode}"
 
 
-def exceptions() -> "dict[str, str]":
-    """The checks that no vector need notice, and why: reasons, each with checks below it."""
-    found, reason = {}, ""
-    for line in EXCEPTIONS.read_text().splitlines() if EXCEPTIONS.exists() else []:
-        if line.startswith("# "):
-            reason = line[2:]
-        elif line.strip():
-            found[line] = reason
-    return found
+def exceptions() -> "list[str]":
+    """The checks that no vector need notice. Their reasons stand before them."""
+    lines = EXCEPTIONS.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
 
 
-def excepting(name: str, known: "dict[str, str]") -> "str | None":
+def excepting(name: str, known: "list[str]") -> "str | None":
     """The line that makes a check an exception."""
     starred = (line for line in known if line.endswith("*") and name.startswith(line[:-1]))
     return name if name in known else next(starred, None)
