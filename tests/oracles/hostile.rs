@@ -290,8 +290,9 @@ fn counts_beyond_the_bytes() {
     for [live, used, capacity] in [[u32::MAX; 3], [1, u32::MAX, u32::MAX], [1 << 20; 3], [2, 2, 1]]
     {
         let mut map = Crafted::new(OBJECT, 32);
-        map.words(&[u32::from(layout::KIND_MAP), live, used, capacity, 64, 96, 0, 0]);
-        map.words(&[1, 0, 0, 0x8100_0000, 0, 0, 0, 0]);
+        map.words(&[u32::from(layout::KIND_MAP), live, 0, 0, capacity, 80, 96, 0]);
+        map.words(&[u32::from(layout::KIND_ARRAY), used, used.min(1), 88]);
+        map.words(&[0x61, 0x8100_0000, 1, 0]);
         map.words(&[0x0007_0100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         let kinds = [ErrorKind::OutOfBounds, ErrorKind::BadCount];
         refused("a map's counts", &map.finish(), &kinds);
@@ -305,12 +306,13 @@ fn index_nodes_in_each_other() {
         for levels in [[1u8, 1], [1, 0], [0, 1], [11, 10], [2, 1]] {
             let mut map = Crafted::new(OBJECT, 32);
             let nodes = 64 + 136;
-            map.words(&[u32::from(layout::KIND_MAP), 3, 3, 8, 64, nodes, 0, 0]);
-            map.words(&[u32::from_le_bytes([1, 1, 1, 0]), 0]);
+            map.words(&[u32::from(layout::KIND_MAP), 3, 0, 0, 8, 80, nodes, 0]);
+            map.words(&[u32::from(layout::KIND_ARRAY), 3, 3, 144]);
             for key in [b"a", b"b", b"c"] {
                 map.put(&[key[0], 0, 0, 0, 0, 0, 0, 0x81]);
-                map.words(&[0, 0]);
             }
+            map.bytes.resize(144, 0);
+            map.words(&[u32::from_le_bytes([1, 1, 1, 0]), 0]);
             map.bytes.resize(nodes as usize, 0);
             for level in levels {
                 let at = map.put(&[level, 2, 63, 0, 0, 0, 0, 0]);

@@ -1004,7 +1004,7 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         "older shape",
         "live 599",
         "buckets 75",
-        "; tree at",
+        "tree at",
         "hash block, ",
         "bucket 66: fingerprints of",
         "all at home",
