@@ -4,6 +4,7 @@
 mod bounds;
 mod data;
 mod errors;
+mod frozen;
 mod json_test_suite;
 mod lines;
 mod numbers;

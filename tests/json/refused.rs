@@ -1,7 +1,7 @@
 //! Small documents, each with one fault that only one check of a validator sees. `testdata/weaken.py`
 //! shows which checks these are.
 
-use crate::vectors::{encoded, tensors};
+use crate::vectors::{encoded, few_rows_in_orders, tensors};
 use ColumnType::*;
 use livebuf::layout::*;
 use livebuf::{ColumnType, DocBuf, New};
@@ -213,6 +213,30 @@ pub(crate) fn refused() -> Vec<(&'static str, Vec<u8>)> {
     all.into_iter().map(|(name, bytes)| (name, bytes.0)).collect()
 }
 
+/// An array of two arrays that are null: a list column in which no slot has a value.
+fn lists_of_nothing() -> Bytes {
+    let mut doc = Bytes::array(List, GAPS_NULL, 2, 2, &[]);
+    let head = [[KIND_LIST, 0, 0, 0], [0; 4], 96u32.to_le_bytes(), 32u32.to_le_bytes()].concat();
+    doc.push(&[head, header(I8, 0, 0, 0, 0), header(U8, 0, 3, 3, 104)].concat());
+    doc.push(&[0; 16]);
+    doc
+}
+
+/// Twelve rows of 200 keys, the first of which has another order.
+fn ordered(places: &[u8]) -> Bytes {
+    let members: Vec<_> = (0..200).map(|key| format!("\"k{key}\":1")).collect();
+    let row = format!("{{{}}}", members.join(","));
+    let mut doc = Bytes::json(&format!("[{}]", vec![row; 12].join(",")));
+    let mut table = doc.part(doc.data(), 24 + 16 * 200);
+    table[1] = 1;
+    let at = (doc.used() + table.len() + 16) as u32;
+    table.extend(header(DictionaryU8, GAPS_MISSING, 12, 12, at));
+    let (to, table) = (doc.word(8) + 12, doc.push(&table));
+    let texts = [header(String, 0, 1, 1, at + 40), inline(places).to_le_bytes().to_vec()];
+    doc.push(&[&[1; 1][..], &[0; 23], &texts.concat()].concat());
+    doc.put(to, table)
+}
+
 /// Documents at the bounds of what is valid: (name, bytes).
 pub(crate) fn accepted() -> Vec<(&'static str, Vec<u8>)> {
     let rows: Vec<_> = (0..9).map(|n| format!("{{\"a\":{n}}}")).collect();
@@ -225,7 +249,13 @@ pub(crate) fn accepted() -> Vec<(&'static str, Vec<u8>)> {
     let mut none = Bytes::json(&rows);
     let at = none.push(&header(U64, 0, 0, 0, 0));
     let table = none.data();
+    let extra = Bytes::edited(&rows, |doc| {
+        doc.set_pointer("/2/b", 1).unwrap();
+    });
     let all = vec![
+        ("nesting_of_extras", extra.within(998)),
+        ("nesting_of_no_arrays", lists_of_nothing().within(999)),
+        ("order_of_column_127", ordered(&[0x7F])),
         ("nesting", Bytes::plain("[]").within(999)),
         ("nesting_of_rows", Bytes::json(r#"[{"a":{"b":1}},{"a":{"b":2}}]"#).within(997)),
         ("nesting_of_lists", Bytes::json("[[[1],[2,3]],[[4]],[[5]],[[6]]]").within(997)),
@@ -595,9 +625,24 @@ fn arrays(all: All<'_>) {
     all.push(("NotZero_bool8_behind_count", flags));
     all.push(("NotZero_bit_behind_count", of(Bool, 0, 1, 8, &[0b11])));
     all.push(("NotZero_bits_behind_count", of(Bool, 0, 8, 8, &[0xFF, 1])));
+    all.push(("BadIndex_order_beyond_127", ordered(&[0xC2, 0x80])));
+    all.push(("BadCode_order_of_no_row", {
+        let doc = Bytes::json(&format!("[{}]", few_rows_in_orders()));
+        // Row 9 is null.
+        let bits = doc.word(doc.column(3) + 12) + 1;
+        let known = doc.0[bits];
+        doc.set(bits, &[known | 1 << 1])
+    }));
+    all.push(("BadCode_missing_elements_of_all", {
+        let mut doc = Bytes::array(FixedList, 0, 1, 1, &[]);
+        let head = [[KIND_LIST, 1, 0, 0], 2u32.to_le_bytes(), [0; 4], 32u32.to_le_bytes()];
+        doc.push(&[head.concat(), header(I8, GAPS_MISSING, 2, 2, 80)].concat());
+        doc.push(&[0b11, 0, 0, 0, 0, 0, 0, 0, 1, 2]);
+        doc
+    }));
     all.push(("NotZero_unused_cell", {
         let mut data = [0; 24];
-        data[16] = 1;
+        (data[0], data[16]) = (TAG_NULL, 1);
         of(Cells, 0, 1, 2, &data)
     }));
     all.push(("NotZero_unused_cells", {

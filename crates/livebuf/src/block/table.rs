@@ -177,17 +177,18 @@ pub(crate) fn check_orders_header(column: Elements) -> Result<()> {
     }
 }
 
-/// Checks that each text of the orders of a table names columns, and none twice.
+/// Checks that each text of the orders of a table names columns, of the first 128, and none twice.
 pub(crate) fn check_orders(bytes: &[u8], table: Table, column: Elements) -> Result<()> {
     check_orders_header(column)?;
     let no_room = Error::new(ErrorKind::BadCount, column.offset.into());
     let texts = column.entries(bytes)?.ok_or(no_room)?;
     for index in 0..texts.count {
         let raw = texts.slot(bytes, index)?;
-        let mut named = [false; 256];
+        let mut named = [false; 128];
+        let columns = (table.columns as usize).min(named.len());
         for &place in span_bytes(bytes, raw.cell, raw.position.into())? {
-            let twice = core::mem::replace(&mut named[usize::from(place)], true);
-            if twice || u32::from(place) >= table.columns {
+            let place = usize::from(place);
+            if place >= columns || core::mem::replace(&mut named[place], true) {
                 return Err(Error::new(ErrorKind::BadIndex, raw.position.into()));
             }
         }
