@@ -1020,7 +1020,7 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         "AdaBoCyD",
         "entry 7: hole",
         "entry 8: key \"8 xxx",
-        "entry 8: integer 8",
+        "[8]: integer 8",
         "leaf, count",
         "level 1, count",
         "item 0: entry",

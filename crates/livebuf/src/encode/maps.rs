@@ -21,7 +21,7 @@ use crate::store::storage::Storage;
 use crate::store::target::Target;
 use alloc::vec::Vec;
 
-/// Entries below which values are not in an array.
+/// Entries below which values are no rows.
 const LEAST_ROWS: usize = 8;
 
 /// What says whether a map's values may be rows: they are objects or null, and have so many members.

@@ -387,7 +387,7 @@ struct Walk<'a, 's> {
     /// One bit a byte: part of shared text. Both bits: where a shape begins.
     shared: &'s mut [u8],
     stats: Stats,
-    /// Holes of maps that are counted as null, since their values are in an array.
+    /// Holes of maps, whose values are counted as null.
     holes: u64,
     /// Cells of shared text that was seen to be UTF-8 lately.
     texts: [u64; 16],
