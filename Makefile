@@ -18,7 +18,7 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-all test-rust test-python test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-long \
+.PHONY: demo test test-all test-rust test-python test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
 	test-files test-address test-thread test-miri test-32 test-shared libraries pytest fuzz coverage lint \
 	lint-rust lint-python fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
 	python bench-python bench-engines docs release
@@ -94,16 +94,22 @@ $(VENV_ENGINES)/ready: bindings/python/pyproject.toml
 # SQLite; DuckDB; Dask on two processes, Spark on two executors; the code in docs/engines.md. Downloads half a
 # gigabyte once. Spark needs Java 17.
 test-engines: test-sqlite test-duckdb test-parquet libraries $(VENV_ENGINES)/ready
-	$(VENV)/bin/maturin build --profile dev --quiet -m bindings/parquet/Cargo.toml -i $(VENV)/bin/python -o $(WHEELS)
-	$(VENV_ENGINES)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/livebuf_parquet-*.whl
+	$(CARGO) build --lib $(WITH_PARQUET)
+	@for library in $(BUILT)/liblivebuf_parquet.so $(BUILT)/liblivebuf_parquet.dylib; do \
+		[ ! -f $$library ] || cp $$library $(PACKAGE)/livebuf_parquet.so; done
 	cd bindings/python && $(ON_PACKAGE) ../../$(VENV_ENGINES)/bin/python -m pytest tests/engines
 
 # Another library beside those that are tested, of the crates that are built for them.
 BESIDE = build --lib $(subst --exclude $(1) ,,$(TESTED))
 
-# Built apart from the rest, which would wait for the arrow and parquet crates.
+# Built apart from the rest, which would wait for the arrow and parquet crates. The set of packages is that of
+# the rest all the same, so that nothing else is built again.
+WITH_PARQUET := $(subst --exclude livebuf-parquet-python,,$(subst --exclude livebuf-parquet ,,$(TESTED))) \
+	--features livebuf-cli/parquet
 test-parquet:
-	$(CARGO) test -p livebuf-parquet -p livebuf-cli --features livebuf-cli/parquet
+	$(CARGO) test $(WITH_PARQUET) --test suite
+	$(CARGO) test $(WITH_PARQUET) --test cli parquet
+	$(CARGO) test $(WITH_PARQUET) --doc livebuf-parquet
 
 # The extension for SQLite, loaded by apsw's SQLite.
 test-sqlite: $(VENV)/test
@@ -197,6 +203,10 @@ test-size:
 # serde_json it would change. Builds serde_json and what uses it once more.
 test-features:
 	$(CARGO) test -p livebuf-tests --test json --features serde_json/arbitrary_precision
+
+# Leaves out each check of the validator in turn, and says which ones no vector notices: a minute.
+test-checks:
+	CARGO="$(CARGO)" $(PYTHON) testdata/weaken.py $(ARGS)
 
 # All oracles on new inputs. Says how many, and by which seeds they are made again. Then edits of large
 # documents and damage at every byte, logs with a fault at every step, and one writer and three readers of

@@ -9,5 +9,6 @@ mod lines;
 mod numbers;
 mod printing;
 mod random;
+mod refused;
 mod tree;
 mod vectors;

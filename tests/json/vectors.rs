@@ -1,9 +1,10 @@
 //! The format's vectors (`testdata/vectors/`), and that FORMAT's worked
 //! example is what the encoder writes.
 
+use crate::refused::{accepted, refused};
 use livebuf::{
-    ColumnType, Date, Decimal, Doc, DocBuf, Editor, Encoder, New, State, Tensor, Time, Timestamp,
-    Uuid, VecStorage, json,
+    ColumnType, Date, DateTime, Decimal, Doc, DocBuf, Editor, Encoder, New, State, Tensor, Time,
+    Timestamp, Uuid, VecStorage, json,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -83,13 +84,14 @@ fn the_worked_example_is_what_the_encoder_writes() {
     assert_eq!(livebuf_json::from_slice(json).unwrap().as_bytes(), bytes);
 }
 
-fn encoded() -> Vec<(&'static str, String)> {
+pub(crate) fn encoded() -> Vec<(&'static str, String)> {
     let plain = [
         ("null", "null"),
         ("booleans", "[true,false,true,true]"),
         ("true", "true"),
         ("int_least", "-9223372036854775808"),
         ("uint_most", "18446744073709551615"),
+        ("uint_least", "9223372036854775808"),
         ("float", "0.1"),
         ("minus_zero", "-0.0"),
         ("number_text", "[1e400,-1e-400,123456789012345678901234567890,0.1234567890123456789]"),
@@ -118,6 +120,7 @@ fn encoded() -> Vec<(&'static str, String)> {
             "columns_marked",
             "{\"a\":[2,2.0,2.5],\"b\":[2,2.0,0.1],\"c\":[0.1,16777218.0,1],\"d\":[1,null,1.0,null,2.5,6,7,8,9,10]}",
         ),
+        ("column_null", "[null,null,null]"),
         ("column_nullable", "[1,null,3,null,null,300,7,8,9,10,11,12]"),
         ("list", "[[1,2,3],[],[4],[5,6],[],[],[7],[8,9],[10]]"),
         ("list_fixed", "[[1.5,2.5],[3.5,4.5],[5.5,6.5],[7.5,8.5]]"),
@@ -155,6 +158,17 @@ fn encoded() -> Vec<(&'static str, String)> {
     all.push(("floats_as_text", floats.to_owned()));
     // Keys are written in their order.
     all.push(("keys_long", r#"{"the first key":1,"the second key":[],"a":2}"#.to_owned()));
+    let shared = "x".repeat(1024);
+    all.push(("text_of_1024_shared", format!("[\"{shared}\",\"{shared}\",0]")));
+    // A run in 16 columns.
+    let name = |n: usize| {
+        let row = format!("{{\"k\":\"number {n}\"}}");
+        (0..15).fold(row, |row, _| format!("{{\"k\":{row}}}"))
+    };
+    all.push((
+        "run_in_16_columns",
+        format!("[{}]", (0..16).map(name).collect::<Vec<_>>().join(",")),
+    ));
     let long = "k".repeat(256);
     let keys = format!(r#"{{"the first key":1,"the second key":2,"{long}":3,"the last key":4}}"#);
     all.push(("map_of_long_keys", keys));
@@ -293,7 +307,7 @@ fn wide_rows(rows: usize, keys: &dyn Fn(usize) -> usize) -> String {
 }
 
 /// Rows whose members are in three orders, one of which is that of the columns.
-fn few_rows_in_orders() -> String {
+pub(crate) fn few_rows_in_orders() -> String {
     let row = |n: usize| match n % 4 {
         1 => format!("{{\"y\":{},\"x\":{n}}}", n % 3),
         3 => format!("{{\"z\":{n},\"x\":{n}}}"),
@@ -380,11 +394,26 @@ fn recognized_from(json: &str) -> DocBuf {
 /// Values that no JSON text becomes.
 fn extended() -> Vec<(&'static str, DocBuf)> {
     let time = |microseconds| Time::from_microseconds(microseconds).unwrap();
+    let day = |days| Date::from_days(days).unwrap();
+    let moment = |microseconds| Timestamp::from_microseconds(microseconds).unwrap();
+    let local = |microseconds| DateTime::from_microseconds(microseconds).unwrap();
+    let a_day = 86_400_000_000i64;
     let decimal = |coefficient, scale| Decimal::new(coefficient, scale).unwrap();
     let most = 10i128.pow(38) - 1;
     let (large, small) = (1i128 << 55, (1i128 << 55) - 1);
     vec![
         ("times", json!([time(0), time(1), time(86_399_999_999)])),
+        (
+            "times_first_and_last",
+            json!([
+                day(-719_162),
+                day(2_932_896),
+                moment(-719_162 * a_day),
+                moment(2_932_897 * a_day - 1),
+                local(-719_162 * a_day),
+                local(2_932_897 * a_day - 1),
+            ]),
+        ),
         (
             "decimals",
             json!([decimal(1990, 2), decimal(-5, 38), decimal(small, 0), decimal(!small, 9)]),
@@ -398,7 +427,7 @@ fn extended() -> Vec<(&'static str, DocBuf)> {
 }
 
 /// What an encoder writes that is told which arrays are tensors.
-fn tensors() -> Vec<(&'static str, DocBuf)> {
+pub(crate) fn tensors() -> Vec<(&'static str, DocBuf)> {
     let doc = |with: &dyn Fn(&mut Encoder)| {
         let mut encoder = Encoder::new();
         encoder.begin_array().unwrap();
@@ -1185,21 +1214,6 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadCount_aux_classes", patch(&free, &[(aux + 1, 3)])),
         ("Overlap_state", patch(&free, &[(aux + 20, aux as u8)])),
         ("NotZero_aux_reserved", patch(&free, &[(aux + 16, 1)])),
-        ("NestingLimit_arrays", {
-            // Arrays of one array, each home behind the one before.
-            let mut bytes = numbers[..32].to_vec();
-            for level in 0..1001u32 {
-                let at = 32 + 24 * level;
-                bytes.extend([5, 14, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
-                bytes.extend((at + 16).to_le_bytes());
-                bytes.extend(u64::from(at + 24).to_le_bytes());
-            }
-            let last = bytes.len() - 24;
-            bytes.splice(last.., [6, 0, 0, 0, 0, 0, 0, 0]);
-            let used = bytes.len() as u32;
-            bytes[20..24].copy_from_slice(&used.to_le_bytes());
-            bytes
-        }),
         ("BadCount_bitmaps_of_no_capacity", patch(&no_rows, &[(below(&no_rows) + 8, 8)])),
         ("WrongBlock_record_kind", patch(&shared, &[(child, 9)])),
         // Three values and a word of marks behind them; bitmap, ten values, marks.
@@ -1350,7 +1364,7 @@ fn write_missing() {
         write(format!("y_edited_{name}.lbuf"), doc.as_bytes());
         write(format!("y_edited_{name}.json"), format!("{json}\n").as_bytes());
     }
-    for (name, bytes) in foreign() {
+    for (name, bytes) in foreign().into_iter().chain(accepted()) {
         let doc = Doc::open(&bytes).unwrap().validate().unwrap();
         let json = livebuf_json::to_string(doc.root()).unwrap();
         write(format!("y_edited_{name}.lbuf"), &bytes);
@@ -1362,7 +1376,7 @@ fn write_missing() {
     reserved[tags..tags + 3].copy_from_slice(&[0x0C, 0x15, 0x1F]);
     Doc::open(&reserved).unwrap().validate().unwrap();
     write("y_reserved_tags.lbuf".to_owned(), &reserved);
-    for (name, bytes) in damaged() {
+    for (name, bytes) in damaged().into_iter().chain(refused()) {
         let error = Doc::open(&bytes).and_then(|doc| doc.validate()).err();
         let expected = name.split('_').next().unwrap();
         let given = error.map(|error| error.kind().name());

@@ -132,8 +132,9 @@ def test_vectors_are_refused_with_their_error() -> None:
         if expected.exists():
             doc = livebuf.Document(path.read_bytes())
             doc.validate()
-            # Bytes are base64 in JSON.
-            assert json.loads(livebuf.to_json(doc)) == json.loads(expected.read_bytes()), path.name
+            # As text: Python's `json` does not read a thousand levels.
+            text = expected.read_text(encoding="utf-8").removesuffix("\n")
+            assert livebuf.to_json(doc).decode() == text, path.name
             accepted += 1
     assert refused > 20 and accepted > 10
 

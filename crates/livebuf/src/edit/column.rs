@@ -14,7 +14,7 @@ use super::new::New;
 use super::parts::{add_entry, key, new_map, new_shape, span};
 use super::rules::{Data, Layout, MOST_MOVED, Room, Rules, layout, with_room};
 use super::sink::{Change, Sink};
-use crate::block::column::{Elements, Gap, row_cell, row_of, set_bit};
+use crate::block::column::{Elements, Gap, row_cell, row_of};
 use crate::block::column_type::ColumnType;
 use crate::block::list::{List, elements_of};
 use crate::block::map::Map;
@@ -1005,11 +1005,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let (from, to) = (bitmap_size(old.capacity as u64), bitmap_size(new.capacity as u64));
         let whole = bitmap_size(old.count as u64);
+        // A byte of a bitmap with a 1 for each slot.
+        let ones = |byte: u32| (0xFFu16 >> (8 - (old.count - 8 * byte).min(8))) as u8;
         if old.gaps == GAPS_NONE {
             for byte in 0..old.count.div_ceil(8) {
-                let left = (old.count - 8 * byte).min(8);
-                let valid = (0xFFu16 >> (8 - left)) as u8;
-                self.space.write_u8(bits + byte as u64, valid);
+                self.space.write_u8(bits + byte as u64, ones(byte));
             }
             return Ok(());
         }
@@ -1018,12 +1018,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             (GAPS_BOTH, GAPS_BOTH) => self.space.copy_within(old_bits + from, bits + to, whole),
             (GAPS_NULL, GAPS_BOTH) => {
                 // A slot without a value was null.
-                for slot in 0..old.count {
-                    let (bytes, at) = (self.space.bytes(), (slot >> 3) as u64);
-                    let valid = load_u8(bytes, old_bits + at)? >> (slot & 7) & 1 == 1;
-                    if !valid {
-                        set_bit(&mut self.space, bits + to, slot, true);
-                    }
+                for byte in 0..old.count.div_ceil(8) {
+                    let valid = load_u8(self.space.bytes(), old_bits + byte as u64)?;
+                    self.space.write_u8(bits + to + byte as u64, ones(byte) & !valid);
                 }
             }
             _ => {}

@@ -969,25 +969,12 @@ impl<'v> Copier<'v> {
     ) -> Result<u32> {
         let source = self.source;
         let writes = sink.writes();
-        if writes {
-            let bytes = sink.bytes();
-            let found = shape::among_newest(bytes, true, |candidate| {
-                if candidate.count != from.count {
-                    return Ok(None);
-                }
-                for index in 0..from.count {
-                    if candidate.key(bytes, index)? != from.key(source, index)? {
-                        return Ok(None);
-                    }
-                }
-                Ok(Some(candidate.offset as u32))
-            });
-            if let Ok(Some(shape)) = found {
-                sink.write(|editor, _| shape::adopt(&mut editor.space, shape));
-                return Ok(shape);
-            }
-        } else {
+        if !writes {
             from.check_order(source)?;
+        } else if let Some(shape) =
+            known_shape(sink, true, |index| from.key(source, index), 0..from.count)
+        {
+            return Ok(shape);
         }
         let shape = new_shape(sink, from.count, from.count);
         for index in 0..from.count {
@@ -1128,6 +1115,32 @@ fn text_span<S: Storage, O: Observer>(
     Ok(cell)
 }
 
+/// One of the newest shapes that begins with these keys, or of a wide one has them and no others.
+/// One more uses it now.
+fn known_shape<'k, S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    wide: bool,
+    mut key: impl FnMut(u32) -> Result<&'k [u8]>,
+    keys: impl ExactSizeIterator<Item = u32> + Clone,
+) -> Option<u32> {
+    let (bytes, count) = (sink.bytes(), keys.len() as u32);
+    let found = shape::among_newest(bytes, wide, |candidate| {
+        if candidate.count < count || (wide && candidate.count != count) {
+            return Ok(None);
+        }
+        for (at, index) in (0..).zip(keys.clone()) {
+            if candidate.key(bytes, at)? != key(index)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(candidate.offset as u32))
+    });
+    // Shapes that are damaged are of no use.
+    let shape = found.ok()??;
+    sink.write(|editor, _| shape::adopt(&mut editor.space, shape));
+    Some(shape)
+}
+
 /// A shape here that begins with these keys, found or made. A shape that is there now may be gone
 /// in the run that writes. So bytes for a new one are counted.
 fn copied_shape<'k, S: Storage, O: Observer>(
@@ -1135,26 +1148,12 @@ fn copied_shape<'k, S: Storage, O: Observer>(
     mut key: impl FnMut(u32) -> Result<&'k [u8]>,
     keys: impl ExactSizeIterator<Item = u32> + Clone,
 ) -> Result<u32> {
-    let count = keys.len() as u32;
-    if sink.writes() {
-        let bytes = sink.bytes();
-        let found = shape::among_newest(bytes, false, |candidate| {
-            if candidate.count < count {
-                return Ok(None);
-            }
-            for (at, index) in (0..).zip(keys.clone()) {
-                if candidate.key(bytes, at)? != key(index)? {
-                    return Ok(None);
-                }
-            }
-            Ok(Some(candidate.offset as u32))
-        });
-        // Shapes that are damaged are of no use.
-        if let Ok(Some(shape)) = found {
-            sink.write(|editor, _| shape::adopt(&mut editor.space, shape));
-            return Ok(shape);
-        }
+    if sink.writes()
+        && let Some(shape) = known_shape(sink, false, &mut key, keys.clone())
+    {
+        return Ok(shape);
     }
+    let count = keys.len() as u32;
     let mut shape = new_shape(sink, count, 0);
     for (at, index) in (0..).zip(keys) {
         let key = key(index)?;
