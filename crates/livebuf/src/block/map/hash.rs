@@ -185,7 +185,7 @@ impl ByHash {
     }
 
     /// The value of the entry `number` that was found in the map at `map`.
-    #[inline]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn value(self, bytes: &[u8], map: u32, number: u32) -> Result<Raw> {
         match self.cells() {
             Some(cells) => cells.value(bytes, number),
