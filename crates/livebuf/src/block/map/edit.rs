@@ -2,7 +2,7 @@
 //!
 //! Every edit is planned first. `plan_…` reads and checks all that the edit will touch, and
 //! says how many bytes it needs. The edit then only writes, and cannot fail.
-//!
+
 use super::find::{Path, Seek, SeekTarget, is_at, seek};
 use super::hash::{self, ByHash, Hashed};
 use super::node::*;
