@@ -56,10 +56,9 @@ impl StoredMap {
     #[inline]
     fn value(self, bytes: &[u8], number: u32) -> Result<Raw> {
         match self.cells {
-            Some(cells) if number < self.used => match cells.value(bytes, number)? {
-                // The value of a hole is null.
-                raw if raw.tag == TAG_NULL && !self.keys.is_live(bytes, number)? => Ok(Raw::HOLE),
-                raw => Ok(raw),
+            Some(cells) if number < self.used => match self.keys.is_live(bytes, number)? {
+                true => cells.value(bytes, number),
+                false => Ok(Raw::HOLE),
             },
             _ => self.value_elsewhere(bytes, number),
         }
