@@ -449,24 +449,9 @@ class File:
             if len(sides) == 2 and code[sides[0][0]] == "(" and code[sides[0][1] - 1] == ")":
                 one, other = (self.text(*side) for side in sides)
                 for what in [f"{one} && !({other})", f"!{one} && ({other})"]:
-                    if sign == "!=":
-                        self.add(
-                            function,
-                            what,
-                            begin,
-                            end,
-                            "((",
-                            f") && !(crate::weak::off(#) && {what}))",
-                        )
-                    else:
-                        self.add(
-                            function,
-                            what,
-                            begin,
-                            end,
-                            "((",
-                            f") || (crate::weak::off(#) && {what}))",
-                        )
+                    weaker = "&& !" if sign == "!=" else "|| "
+                    behind = f") {weaker}(crate::weak::off(#) && {what}))"
+                    self.add(function, what, begin, end, "((", behind)
         found = next(
             (
                 (sign, split(code, begin, end, sign))

@@ -104,7 +104,7 @@ pub const KIND_SHAPE: u8 = 1;
 pub const KIND_RECORD: u8 = 2;
 /// A home whose block lives elsewhere.
 pub const KIND_FORWARD: u8 = 3;
-/// An object with an entry table and an ordered index.
+/// An object of any number of members: keys, a column of values, and up to two indexes.
 pub const KIND_MAP: u8 = 4;
 /// An array of one column.
 pub const KIND_ARRAY: u8 = 5;

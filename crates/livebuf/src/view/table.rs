@@ -12,7 +12,7 @@ use crate::block::table::Table as Block;
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, slice};
-use crate::format::cell::{Needle, span_at_position, span_bytes};
+use crate::format::cell::{Needle, span_bytes};
 use crate::format::extended::{Extended, Stored};
 use crate::format::layout::*;
 use crate::format::pointer;
@@ -192,7 +192,7 @@ impl<'a, M: Mode> Object<'a, M> {
         M::out(self.rows())
     }
 
-    /// The values of a map as a column, where they are stored as one: those of
+    /// The values of a map as a column, if they are not in cells of any type: those of
     /// [`table`](Self::table), or any others after edits. Its slots are the table's rows. Constant
     /// time.
     pub fn as_column(&self) -> M::Out<Column<'a, M>> {
@@ -207,9 +207,9 @@ impl<'a, M: Mode> Object<'a, M> {
         Ok(Some(Column::over(mode, bytes, map.values(bytes)?)))
     }
 
-    /// The keys of a map whose values are a column, as a column of text: row i has the key of row i.
-    /// `None` for other objects, and where a removed member left a row: it has no key, and
-    /// [`compact`](crate::DocBuf::compact) takes it away. Constant time.
+    /// The keys of a map that has [`as_column`](Self::as_column), as a column of text: row i has the
+    /// key of row i. `None` for other objects, and where a removed member left a row: it has no key,
+    /// and [`compact`](crate::DocBuf::compact) takes it away. Constant time.
     ///
     /// ```
     /// # #[derive(serde::Serialize)]
@@ -253,8 +253,7 @@ impl<'a, M: Mode> Object<'a, M> {
         if number >= map.used || !map.keys.is_live(bytes, number)? {
             return Ok(None);
         }
-        let position = map.keys.at(number);
-        M::text(span_at_position(bytes, position)?, position).map(Some)
+        M::text(map.keys.text(bytes, number)?, map.keys.at(number)).map(Some)
     }
 }
 

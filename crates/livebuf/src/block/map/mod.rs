@@ -1,7 +1,7 @@
 //! Maps: objects too big for a record (FORMAT 7).
 //!
-//! An entry table in insertion order, which gives the order of members, and up to two indexes of
-//! entry numbers over it. The hash block (`hash.rs`) finds a key by one bucket, one entry and one
+//! Keys and values in insertion order, which is that of the members, and up to two indexes of entry
+//! numbers over them. The hash block (`hash.rs`) finds a key by one bucket, one entry and one
 //! comparison. The tree has the order of the keys' bytes: it is made when that is asked for, and
 //! for keys that collide in the hash block. So no choice of keys makes a search slow. Few entries
 //! have neither, and are searched one after another.
