@@ -1,0 +1,53 @@
+// Builds the package: `dist` is what users get, as ES modules and CommonJS with types; `build/test` has the tests.
+//
+//     node build.js              all of it
+//     node build.js test NAME    the tests whose files begin with NAME, into build/NAME
+
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { build } from "esbuild";
+
+/** The subpaths of the package. */
+const ENTRIES = ["index", "edit", "encode", "validate", "delta", "log", "partial", "node"].filter((name) =>
+  existsSync(`src/${name}.ts`),
+);
+const common = { bundle: true, target: "es2022", platform: "neutral", logLevel: "warning", external: ["node:*"] };
+
+async function tests(begin, folder) {
+  rmSync(folder, { recursive: true, force: true });
+  const names = readdirSync("test").filter((name) => name.startsWith(begin) && name.endsWith(".ts"));
+  await build({
+    ...common,
+    entryPoints: names.map((name) => `test/${name}`),
+    outdir: folder,
+    format: "esm",
+    platform: "node",
+    splitting: true,
+    packages: "external",
+    sourcemap: "inline",
+  });
+}
+
+if (process.argv[2] === "test") {
+  await tests(process.argv[3], `build/${process.argv[3]}`);
+} else {
+  const entryPoints = ENTRIES.map((name) => `src/${name}.ts`);
+  rmSync("dist", { recursive: true, force: true });
+  await build({ ...common, entryPoints, outdir: "dist", format: "esm", splitting: true });
+  // CommonJS has no shared chunks, so all subpaths are one file, and each is a view of it.
+  await build({
+    ...common,
+    stdin: { contents: entryPoints.map((path) => `export * from "./${path}";`).join("\n"), resolveDir: "." },
+    outfile: "dist/all.cjs",
+    format: "cjs",
+  });
+  for (const name of ENTRIES) writeFileSync(`dist/${name}.cjs`, 'module.exports = require("./all.cjs");\n');
+  execFileSync(
+    "node_modules/.bin/tsc",
+    ["--emitDeclarationOnly", "--outDir", "dist/types", "-p", "tsconfig.build.json"],
+    {
+      stdio: "inherit",
+    },
+  );
+  await tests("", "build/test");
+}

@@ -1,0 +1,87 @@
+// A document: the bytes, and the ways into them.
+
+import { LivebufError } from "./error.js";
+import { load, type Memory, type Source } from "./memory.js";
+import { type PlainOptions, plain } from "./object.js";
+import { Cursor } from "./read.js";
+import { print, type TextOptions } from "./text.js";
+import { type View, viewAt, walk } from "./view.js";
+
+/** A document that is read where its bytes lie. Opening it reads its header and nothing else. */
+export class Document<T = unknown> {
+  /** What reads the bytes; for the modules of this package. */
+  readonly memory: Memory;
+  #root: { view: unknown; home: number } | undefined;
+
+  constructor(memory: Memory) {
+    this.memory = memory;
+  }
+
+  #cursor(): Cursor {
+    return new Cursor(this.memory).toRoot();
+  }
+
+  /** The value of the whole document. The same view each time, as long as it is the same value. */
+  get root(): View<T> {
+    const cursor = this.#cursor();
+    if (cursor.kind === 0) return cursor.scalar() as View<T>;
+    if (this.#root?.home !== cursor.home) this.#root = { view: viewAt(cursor), home: cursor.home };
+    return this.#root!.view as View<T>;
+  }
+
+  /** The value at a path of keys and indexes: `doc.get("users", 0, "name")`. `undefined` if there is none. */
+  get(...path: (string | number)[]): unknown {
+    const cursor = this.#cursor();
+    return walk(cursor, path) ? viewAt(cursor) : undefined;
+  }
+
+  /** The value at a JSON pointer (RFC 6901): `doc.pointer("/users/0/name")`. `undefined` if there is none. */
+  pointer(pointer: string): unknown {
+    return this.get(...steps(pointer));
+  }
+
+  /** The document as plain objects and arrays, exact: integers beyond 2⁵³ are bigints. */
+  toObject(options?: PlainOptions): T {
+    return plain(this.#cursor(), options) as T;
+  }
+
+  /** The document as JSON text, exact and with its keys in their order. */
+  toText(options?: TextOptions): string {
+    return print(this.#cursor(), options);
+  }
+
+  /** What `JSON.stringify` prints: numbers in place of bigints, so those beyond 2⁵³ are rounded. {@link toText} is exact. */
+  toJSON(): unknown {
+    return this.toObject({ bigints: "number" });
+  }
+
+  /** The document's bytes, where they lie. */
+  get bytes(): Uint8Array {
+    return this.memory.u8.subarray(0, this.memory.used);
+  }
+}
+
+/**
+ * Opens a document that is in memory. Bytes of workers' shared memory can be read, too. They are not copied, unless they
+ * begin at an address that is no multiple of 8.
+ *
+ * @throws LivebufError of kind NotADocument, UnsupportedVersion, UnsupportedFeature or Truncated.
+ */
+export function open<T = unknown>(source: Source): Document<T> {
+  return new Document<T>(load(source));
+}
+
+/** The steps of a JSON pointer (RFC 6901). */
+export function steps(pointer: string): string[] {
+  if (pointer === "") return [];
+  if (!pointer.startsWith("/") || /~(?![01])/.test(pointer)) {
+    throw new LivebufError(
+      "BadPointer",
+      `${JSON.stringify(pointer)} is no JSON pointer: it begins with /, and has ~0 for ~ and ~1 for /`,
+    );
+  }
+  return pointer
+    .slice(1)
+    .split("/")
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+}

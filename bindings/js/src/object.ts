@@ -1,0 +1,224 @@
+// Plain objects and arrays from a document.
+
+import { damage, LivebufError } from "./error.js";
+import { decode, spanLength, spanStart, textAt } from "./key.js";
+import * as L from "./layout.js";
+import type { Memory } from "./memory.js";
+import {
+  ARRAY,
+  Cursor,
+  checkColumn,
+  columnsOf,
+  dictionaryCell,
+  dictionaryTexts,
+  extraOf,
+  gapAt,
+  Members,
+  RECORD,
+  SCALAR,
+  shapeCount,
+  shapeKeys,
+  slotValue,
+} from "./read.js";
+import { NumberText } from "./scalar.js";
+
+/** How values become plain ones. */
+export interface PlainOptions {
+  /**
+   * Integers beyond 2⁵³: `"bigint"`, which is exact, or `"number"`, which rounds them, as `JSON.parse` does.
+   * Numbers that were kept as text become numbers with `"number"`, too. Default: `"bigint"`.
+   */
+  bigints?: "bigint" | "number";
+  /**
+   * Most values that are made, since a small document may stand for many. Default: eight for each byte of the document,
+   * and a million.
+   */
+  values?: number;
+}
+
+/** A value as plain objects, arrays, strings, numbers, and the classes of this package. */
+export function plain(cursor: Cursor, options: PlainOptions = {}): unknown {
+  return new Plain(cursor.m, options).of(cursor, 0);
+}
+
+/** An object's member, whatever its key is. */
+function put(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  } else object[key] = value;
+}
+
+class Plain {
+  private left: number;
+  private readonly round: boolean;
+  private readonly shapes = new Map<number, string[]>();
+  private readonly texts = new Map<number, string>();
+
+  constructor(
+    private readonly m: Memory,
+    options: PlainOptions,
+  ) {
+    this.left = options.values ?? 8 * m.used + 1_000_000;
+    this.round = options.bigints === "number";
+  }
+
+  /** Pays for values before they are made. */
+  private pay(count: number): void {
+    this.left -= count;
+    if (this.left < 0) {
+      throw new LivebufError(
+        "BudgetExceeded",
+        "the document stands for more values than are allowed: set more by the option `values`",
+      );
+    }
+  }
+
+  of(cursor: Cursor, depth: number): unknown {
+    if (cursor.kind === SCALAR) {
+      this.pay(1);
+      return this.scalar(cursor);
+    }
+    if (depth >= L.MAX_NESTING) throw damage("NestingLimit", cursor.at);
+    if (cursor.kind === ARRAY) return this.column(cursor.at, cursor.first, cursor.count, depth + 1);
+    this.pay(1);
+    const { m, at } = cursor;
+    const object: Record<string, unknown> = {};
+    if (cursor.kind === RECORD) {
+      // As below, with keys that are decoded once.
+      const used = m.u8[at + 2]!;
+      const keys = used === 0 ? [] : this.keys(m.u32[(at >>> 2) + 1]!, used);
+      const field = new Cursor(m);
+      for (let i = 0; i < used; i++) {
+        field.at = at;
+        if (field.toField(i)) put(object, keys[i]!, this.of(field, depth + 1));
+      }
+      return object;
+    }
+    const members = new Members(cursor);
+    while (members.next()) put(object, textAt(m, members.key), this.of(members.value, depth + 1));
+    return object;
+  }
+
+  private scalar(cursor: Cursor): unknown {
+    if (cursor.row < 0 && cursor.tag === L.TEXT) return this.text(cursor.at);
+    return this.number(cursor.scalar());
+  }
+
+  private number(value: unknown): unknown {
+    if (!this.round) return value;
+    if (typeof value === "bigint" || value instanceof NumberText) return Number(value);
+    return value;
+  }
+
+  /** A text in a cell. Those that other cells may share are decoded once. */
+  private text(cell: number): string {
+    const { m } = this;
+    const hi = m.u32[(cell >>> 2) + 1]!;
+    const length = spanLength(m, cell);
+    if (hi >= 0x40000000) return decode(m, spanStart(m, cell), length);
+    const start = m.u32[cell >>> 2]!;
+    const name = start + length * 4294967296;
+    let text = this.texts.get(name);
+    if (text === undefined) {
+      text = decode(m, start, length);
+      this.texts.set(name, text);
+    }
+    return text;
+  }
+
+  /** The keys of a shape, decoded once. */
+  private keys(shape: number, n: number): string[] {
+    const { m } = this;
+    let keys = this.shapes.get(shape);
+    if (keys === undefined) {
+      const count = shapeCount(m, shape);
+      const cells = shapeKeys(m, shape);
+      keys = Array.from({ length: count }, (_, i) => textAt(m, cells + 8 * i));
+      this.shapes.set(shape, keys);
+    }
+    if (n > keys.length) throw damage("BadCount", shape);
+    return keys;
+  }
+
+  /** The values of some slots of a column; `undefined` for those that are missing. */
+  private column(header: number, first: number, count: number, depth: number): unknown[] {
+    const { m } = this;
+    this.pay(count + 1);
+    const code = m.u8[header + 1]!;
+    if (code === L.STRUCT) return this.rows(header, first, count, depth);
+    const values: unknown[] = new Array(count);
+    if ((code === L.DICTIONARY_U8 || code === L.DICTIONARY_U16) && count > 4) {
+      const cells = dictionaryTexts(m, header);
+      const texts: string[] = [];
+      for (let i = 0; i < count; i++) {
+        const gap = gapAt(m, header, first + i);
+        if (gap >= 0) {
+          values[i] = gap === L.NULL ? null : undefined;
+          continue;
+        }
+        const cell = dictionaryCell(m, header, first + i);
+        const text = (cell - m.u32[(cells >>> 2) + 3]!) >>> 3;
+        values[i] = texts[text] ??= textAt(m, cell);
+      }
+      return values;
+    }
+    if (code >= L.BOOL && code <= L.F64 && m.u8[header + 2] === 0) {
+      // No slot without a value, and nothing to decode.
+      for (let i = 0; i < count; i++) values[i] = slotValue(m, header, first + i);
+      return this.round && (code === L.I64 || code === L.U64) ? values.map((value) => Number(value)) : values;
+    }
+    const cursor = new Cursor(m);
+    for (let i = 0; i < count; i++) {
+      cursor.toSlot(header, first + i);
+      values[i] = cursor.kind === SCALAR ? this.scalar(cursor) : this.of(cursor, depth);
+    }
+    return values;
+  }
+
+  /** The rows of a table, made column by column. */
+  private rows(header: number, first: number, count: number, depth: number): unknown[] {
+    const { m } = this;
+    if (depth > L.MAX_NESTING) throw damage("NestingLimit", header);
+    const table = m.u32[(header >>> 2) + 3]!;
+    const cursor = new Cursor(m);
+    cursor.toRow(table, 0);
+    const rows: unknown[] = new Array(count);
+    for (let i = 0; i < count; i++) {
+      const gap = gapAt(m, header, first + i);
+      rows[i] = gap < 0 ? {} : gap === L.NULL ? null : undefined;
+    }
+    if (m.u8[table + 1] !== 0) {
+      // Rows with orders of their own are made one by one.
+      for (let i = 0; i < count; i++) {
+        if (!rows[i]) continue;
+        cursor.toRow(table, first + i);
+        rows[i] = this.of(cursor, depth);
+      }
+      return rows;
+    }
+    const k = columnsOf(m, table);
+    const keys = this.keys(m.u32[(table >>> 2) + 1]!, k);
+    for (let j = 0; j < k; j++) {
+      const at = table + L.TABLE_SIZE + 16 * j;
+      checkColumn(m, at);
+      if (first + count > m.u32[(at >>> 2) + 1]!) throw damage("BadCount", at);
+      const key = keys[j]!;
+      const values = this.column(at, first, count, depth + 1);
+      for (let i = 0; i < count; i++) {
+        const value = values[i];
+        if (value !== undefined) put(rows[i] as Record<string, unknown>, key, value);
+      }
+    }
+    if (m.u32[(table >>> 2) + 4] !== 0) {
+      for (let i = 0; i < count; i++) {
+        const extra = extraOf(m, table, first + i);
+        if (extra === 0 || !rows[i]) continue;
+        cursor.toObject(extra);
+        Object.entries(this.of(cursor, depth) as object).forEach(([key, value]) => {
+          put(rows[i] as Record<string, unknown>, key, value);
+        });
+      }
+    }
+    return rows;
+  }
+}

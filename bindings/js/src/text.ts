@@ -1,0 +1,112 @@
+// JSON text from a document (FORMAT 13.2): exact, whatever its numbers are.
+
+import { damage, LivebufError } from "./error.js";
+import { textAt } from "./key.js";
+import * as L from "./layout.js";
+import { ARRAY, type Cursor, isFloat, Members, Cursor as Place, SCALAR } from "./read.js";
+import { floatText } from "./scalar.js";
+
+/** How a document is printed. */
+export interface TextOptions {
+  /** Prints infinities and NaN as null. Without it they are an error, since JSON has none. */
+  nonFinite?: "error" | "null";
+  /** Most characters. Default: 2²⁹ − 24, the longest string of V8. */
+  length?: number;
+}
+
+/** A value as JSON text. */
+export function print(cursor: Cursor, options: TextOptions = {}): string {
+  const printer = new Printer(options);
+  printer.value(cursor, 0);
+  return printer.text;
+}
+
+class Printer {
+  text = "";
+  private readonly most: number;
+  private readonly nulls: boolean;
+
+  constructor(options: TextOptions) {
+    this.most = options.length ?? 2 ** 29 - 24;
+    this.nulls = options.nonFinite === "null";
+  }
+
+  value(cursor: Cursor, depth: number): void {
+    if (this.text.length > this.most) {
+      throw new LivebufError("BudgetExceeded", `the JSON has more than ${this.most} characters`);
+    }
+    if (cursor.kind === SCALAR) {
+      this.scalar(cursor);
+      return;
+    }
+    if (depth >= L.MAX_NESTING) throw damage("NestingLimit", cursor.at);
+    const { m } = cursor;
+    if (cursor.kind === ARRAY) {
+      const { at, first, count } = cursor;
+      const element = new Place(m);
+      this.text += "[";
+      for (let i = 0; i < count; i++) {
+        if (i > 0) this.text += ",";
+        element.toSlot(at, first + i);
+        this.value(element, depth + 1);
+      }
+      this.text += "]";
+      return;
+    }
+    const members = new Members(cursor);
+    let between = "{";
+    while (members.next()) {
+      this.text += `${between}${JSON.stringify(textAt(m, members.key))}:`;
+      between = ",";
+      this.value(members.value, depth + 1);
+    }
+    this.text += between === "{" ? "{}" : "}";
+  }
+
+  private scalar(cursor: Cursor): void {
+    const value = cursor.scalar();
+    switch (typeof value) {
+      case "string":
+        this.text += JSON.stringify(value);
+        break;
+      case "number": {
+        if (!Number.isFinite(value)) {
+          if (!this.nulls) {
+            throw new LivebufError("BadNumber", `JSON has no ${value}; print it as null by the option nonFinite`);
+          }
+          this.text += "null";
+          break;
+        }
+        const { m, at, row, tag } = cursor;
+        const float = row < 0 ? tag === L.FLOAT : isFloat(m, at, row, value);
+        this.text += float ? floatText(value) : String(value);
+        break;
+      }
+      case "object":
+        if (value === null) this.text += "null";
+        else if (value instanceof Uint8Array) this.text += `"${base64(value)}"`;
+        else if (cursor.tag === L.NUMBER_TEXT || cursor.tag === L.DECIMAL || cursor.tag === L.LARGE_DECIMAL) {
+          this.text += value.toString();
+        } else this.text += `"${(value as { toJSON(): string }).toJSON()}"`;
+        break;
+      case "undefined":
+        throw damage("BadCode", cursor.at);
+      default:
+        this.text += String(value);
+    }
+  }
+}
+
+/** Bytes as base64 (RFC 4648, section 4). */
+export function base64(bytes: Uint8Array): string {
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 3) {
+    const left = bytes.length - i;
+    const bits = (bytes[i]! << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
+    text += letters[bits >>> 18]! + letters[(bits >>> 12) & 63]!;
+    text += left > 1 ? letters[(bits >>> 6) & 63]! : "=";
+    text += left > 2 ? letters[bits & 63]! : "=";
+  }
+  return text;
+}
