@@ -105,7 +105,7 @@ export class Column {
     if (made === undefined) return null;
     const m = this.#m;
     const start = valuesAt(m, this.#header) + made.BYTES_PER_ELEMENT * this.#first;
-    if (start + made.BYTES_PER_ELEMENT * this.length > m.used) throw damage("OutOfBounds", start);
+    m.reach(start, made.BYTES_PER_ELEMENT * this.length);
     return new made(m.u8.buffer, m.u8.byteOffset + start, this.length);
   }
 

@@ -113,7 +113,7 @@ const SHORT = 32;
 
 /** Text of the document as a string. */
 export function decode(m: Memory, start: number, length: number): string {
-  if (!(start >= 0 && start + length <= m.used)) throw damage("OutOfBounds", start);
+  m.reach(start, length);
   const u8 = m.u8;
   if (length <= SHORT) {
     let text = "";
@@ -200,7 +200,7 @@ export function isKey(m: Memory, cell: number, key: Key): boolean {
 
 function equal(m: Memory, start: number, bytes: Uint8Array): boolean {
   const { u8 } = m;
-  if (start + bytes.length > m.used) throw damage("OutOfBounds", start);
+  m.reach(start, bytes.length);
   for (let i = 0; i < bytes.length; i++) if (u8[start + i] !== bytes[i]) return false;
   return true;
 }
@@ -209,7 +209,7 @@ function equal(m: Memory, start: number, bytes: Uint8Array): boolean {
 export function compareKey(m: Memory, cell: number, bytes: Uint8Array): number {
   const start = spanStart(m, cell);
   const length = spanLength(m, cell);
-  if (start + length > m.used) throw damage("OutOfBounds", start);
+  m.reach(start, length);
   const n = Math.min(length, bytes.length);
   for (let i = 0; i < n; i++) {
     const difference = m.u8[start + i]! - bytes[i]!;

@@ -2,6 +2,7 @@
 
 import { damage, LivebufError } from "./error.js";
 import { HEADER_SIZE, VERSION } from "./layout.js";
+import type { State } from "./view.js";
 
 /** What a document can be read from: any bytes, also those that workers share. */
 export type Source = ArrayBuffer | SharedArrayBuffer | ArrayBufferView;
@@ -22,8 +23,10 @@ export class Memory {
   readonly classes = new Map<number, unknown>();
   /** Whether the bytes were found valid (FORMAT 9). */
   valid = false;
+  /** Of a document that is read in parts: brings bytes before they are read (partial.ts, node.ts). */
+  bring: ((offset: number, length: number) => void) | undefined = undefined;
   /** Who keeps views where their elements are; only documents that are edited have one. */
-  views: Map<number, object> | null = null;
+  views: Map<number, State> | null = null;
 
   constructor(bytes: Uint8Array) {
     this.adopt(bytes);
@@ -37,15 +40,28 @@ export class Memory {
     this.f64 = new Float64Array(buffer, byteOffset, byteLength >>> 3);
   }
 
-  /** Checks that a block lies in the document, at a multiple of 8. */
+  /** Checks that a block lies in the document, at a multiple of 8. Its bytes may be read then. */
   need(offset: number, size: number): void {
+    if ((offset & 7) !== 0) throw damage("Misaligned", offset);
+    if (!(offset >= HEADER_SIZE && offset + size <= this.used)) throw damage("OutOfBounds", offset);
+    this.bring?.(offset, size);
+  }
+
+  /** The same for a block that is large: its bytes are asked for one by one. */
+  within(offset: number, size: number): void {
     if ((offset & 7) !== 0) throw damage("Misaligned", offset);
     if (!(offset >= HEADER_SIZE && offset + size <= this.used)) throw damage("OutOfBounds", offset);
   }
 
+  /** Checks that bytes lie in the document, before they are read. */
+  reach(offset: number, length: number): void {
+    if (!(offset >= 0 && offset + length <= this.used)) throw damage("OutOfBounds", offset);
+    this.bring?.(offset, length);
+  }
+
   /** The bytes of a span, which lie where the document does. */
   bytes(offset: number, length: number): Uint8Array {
-    if (!(offset >= 0 && offset + length <= this.used)) throw damage("OutOfBounds", offset);
+    this.reach(offset, length);
     return this.u8.subarray(offset, offset + length);
   }
 }

@@ -48,6 +48,11 @@ function put(object: Record<string, unknown>, key: string, value: unknown): void
   } else object[key] = value;
 }
 
+/** The string that engines keep for a property's name, by which they find it at once. */
+function interned(key: string): string {
+  return Object.keys({ [key]: 0 })[0] ?? key;
+}
+
 class Plain {
   private left: number;
   private readonly round: boolean;
@@ -133,7 +138,7 @@ class Plain {
     if (keys === undefined) {
       const count = shapeCount(m, shape);
       const cells = shapeKeys(m, shape);
-      keys = Array.from({ length: count }, (_, i) => textAt(m, cells + 8 * i));
+      keys = Array.from({ length: count }, (_, i) => interned(textAt(m, cells + 8 * i)));
       this.shapes.set(shape, keys);
     }
     if (n > keys.length) throw damage("BadCount", shape);
@@ -182,34 +187,34 @@ class Plain {
     const table = m.u32[(header >>> 2) + 3]!;
     const cursor = new Cursor(m);
     cursor.toRow(table, 0);
-    const rows: unknown[] = new Array(count);
-    for (let i = 0; i < count; i++) {
-      const gap = gapAt(m, header, first + i);
-      rows[i] = gap < 0 ? {} : gap === L.NULL ? null : undefined;
-    }
-    if (m.u8[table + 1] !== 0) {
-      // Rows with orders of their own are made one by one.
-      for (let i = 0; i < count; i++) {
-        if (!rows[i]) continue;
-        cursor.toRow(table, first + i);
-        rows[i] = this.of(cursor, depth);
-      }
-      return rows;
-    }
     const k = columnsOf(m, table);
     const keys = this.keys(m.u32[(table >>> 2) + 1]!, k);
-    for (let j = 0; j < k; j++) {
+    const ordered = m.u8[table + 1] !== 0;
+    const columns: unknown[][] = [];
+    for (let j = 0; j < k && !ordered; j++) {
       const at = table + L.TABLE_SIZE + 16 * j;
       checkColumn(m, at);
       if (first + count > m.u32[(at >>> 2) + 1]!) throw damage("BadCount", at);
-      const key = keys[j]!;
-      const values = this.column(at, first, count, depth + 1);
-      for (let i = 0; i < count; i++) {
-        const value = values[i];
-        if (value !== undefined) put(rows[i] as Record<string, unknown>, key, value);
+      columns.push(this.column(at, first, count, depth + 1));
+    }
+    const rows: unknown[] = new Array(count);
+    for (let i = 0; i < count; i++) {
+      const gap = gapAt(m, header, first + i);
+      if (gap >= 0) {
+        rows[i] = gap === L.NULL ? null : undefined;
+      } else if (ordered) {
+        cursor.toRow(table, first + i);
+        rows[i] = this.of(cursor, depth);
+      } else {
+        const row: Record<string, unknown> = {};
+        for (let j = 0; j < k; j++) {
+          const value = columns[j]![i];
+          if (value !== undefined) put(row, keys[j]!, value);
+        }
+        rows[i] = row;
       }
     }
-    if (m.u32[(table >>> 2) + 4] !== 0) {
+    if (!ordered && m.u32[(table >>> 2) + 4] !== 0) {
       for (let i = 0; i < count; i++) {
         const extra = extraOf(m, table, first + i);
         if (extra === 0 || !rows[i]) continue;

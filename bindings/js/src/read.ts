@@ -80,13 +80,14 @@ export function findInMap(m: Memory, map: number, key: Key): number {
   const [block, buckets, used] = [m.u32[at + 2]!, m.u32[at + 3]!, m.u32[at + 9]!];
   if (used > capacity || capacity > L.MAX_ELEMENTS) throw damage("BadCount", map);
   if (used === 0) return -1;
-  m.need(keys, 8 * capacity);
+  m.within(keys, 8 * capacity);
   if (block !== 0) {
     if (buckets === 0 || buckets > 1 << 26) throw damage("BadCount", map);
-    m.need(block, 64 * buckets + 56);
+    m.within(block, 64 * buckets + 56);
     const first = Math.ceil(block / 64) * 64;
     const [place, fingerprint] = hashOf(key.bytes);
     let bucket = bucketOf(place, buckets);
+    m.reach(first + 64 * bucket, 64);
     const mark = m.u8[first + 64 * bucket + 12]!;
     for (let left = mark & 15; left >= 0; left--) {
       const here = first + 64 * bucket;
@@ -94,15 +95,18 @@ export function findInMap(m: Memory, map: number, key: Key): number {
         if (m.u8[here + i] !== fingerprint) continue;
         const entry = m.u32[((here + 16) >>> 2) + i]!;
         if (entry >= used) throw damage("BadIndex", here);
+        m.reach(keys + 8 * entry, 8);
         if (isKey(m, keys + 8 * entry, key)) return entry;
       }
       bucket = bucket + 1 === buckets ? 0 : bucket + 1;
+      if (left > 0) m.reach(first + 64 * bucket, 64);
     }
     if ((mark & 16) === 0) return -1;
   }
   if (root !== 0) return findInTree(m, root, keys, used, key);
   // Neither index: at most 16 entries are in use.
   const n = Math.min(used, 16);
+  m.reach(keys, 8 * n);
   for (let i = 0; i < n; i++) if (!isHole(m, keys + 8 * i) && isKey(m, keys + 8 * i, key)) return i;
   return -1;
 }
@@ -135,6 +139,7 @@ function findInTree(m: Memory, root: number, keys: number, used: number, key: Ke
     while (low < high) {
       const middle = (low + high) >>> 1;
       const entry = firstOf(node, middle);
+      m.reach(keys + 8 * entry, 8);
       const order = compareKey(m, keys + 8 * entry, key.bytes);
       if (order === 0 && level === 0) return entry;
       if (order <= 0) low = middle + 1;
@@ -159,16 +164,22 @@ export function checkColumn(m: Memory, header: number): void {
 
 const bit = (m: Memory, start: number, i: number): number => {
   const at = start + (i >>> 3);
-  if (at >= m.used) throw damage("OutOfBounds", at);
+  m.reach(at, 1);
   return (m.u8[at]! >>> (i & 7)) & 1;
 };
+
+/** The bitmaps that a table or a list names. */
+function bitmapsOf(m: Memory, data: number): number {
+  m.reach(data, 16);
+  return m.u32[(data >>> 2) + 2]!;
+}
 
 /** The tag that a slot without a value has: NULL, NOTHING where it is missing; −1 where there is a value. */
 export function gapAt(m: Memory, header: number, slot: number): number {
   const gaps = m.u8[header + 2]!;
   if (gaps === 0) return -1;
   const data = m.u32[(header >>> 2) + 3]!;
-  const bits = isNested(m.u8[header + 1]!) ? m.u32[(data >>> 2) + 2]! : data;
+  const bits = isNested(m.u8[header + 1]!) ? bitmapsOf(m, data) : data;
   if (bit(m, bits, slot) === 1) return -1;
   if (gaps === 1) return L.NULL;
   if (gaps === 2) return L.NOTHING;
@@ -178,7 +189,9 @@ export function gapAt(m: Memory, header: number, slot: number): number {
 /** Where the values of a column begin, behind its bitmaps. */
 export function valuesAt(m: Memory, header: number): number {
   const at = header >>> 2;
-  return m.u32[at + 3]! + L.bitmapsSize(m.u8[header + 2]!, m.u32[at + 2]!);
+  const data = m.u32[at + 3]!;
+  const gaps = m.u8[header + 2]!;
+  return gaps === 0 ? data : data + L.bitmapsSize(gaps, m.u32[at + 2]!);
 }
 
 /** The tag of what a column's slots hold, by its code. Cells have their own. */
@@ -196,14 +209,14 @@ export function tagOf(m: Memory, header: number, slot: number): number {
 
 function cellsTag(m: Memory, header: number, slot: number): number {
   const at = m.u32[(header >>> 2) + 3]! + L.tagAt(slot);
-  if (at + 8 > m.used) throw damage("OutOfBounds", at);
+  m.reach(at, 1);
   return at;
 }
 
 /** Where the data of slot `slot` of a column of so many bytes a slot is. */
 function slotAt(m: Memory, header: number, slot: number, width: number): number {
   const at = valuesAt(m, header) + width * slot;
-  if (at + width > m.used) throw damage("OutOfBounds", at);
+  m.reach(at, width);
   return at;
 }
 
@@ -308,7 +321,7 @@ export function slotValue(m: Memory, header: number, slot: number): unknown {
     case L.CELLS: {
       const tag = cellsTag(m, header, slot);
       const cell = m.u32[(header >>> 2) + 3]! + L.cellAt(slot);
-      if (cell + 8 > m.used) throw damage("OutOfBounds", cell);
+      m.reach(cell, 8);
       return cellValue(m, m.u8[tag]!, cell);
     }
     case L.BOOL:
@@ -414,18 +427,17 @@ export function offsetAt(m: Memory, list: number, i: number): number {
   const data = m.u32[at + 3]!;
   switch (m.u8[list + L.LIST_OFFSETS + 1]) {
     case L.U8:
-      if (data + i < m.used) return m.u8[data + i]!;
-      break;
+      m.reach(data + i, 1);
+      return m.u8[data + i]!;
     case L.U16:
-      if (data + 2 * i + 1 < m.used) return m.u8[data + 2 * i]! | (m.u8[data + 2 * i + 1]! << 8);
-      break;
+      m.reach(data + 2 * i, 2);
+      return m.u8[data + 2 * i]! | (m.u8[data + 2 * i + 1]! << 8);
     case L.U32:
-      if (data + 4 * i + 3 < m.used) return m.u32[(data >>> 2) + i]!;
-      break;
+      m.reach(data + 4 * i, 4);
+      return m.u32[(data >>> 2) + i]!;
     default:
       throw damage("WrongBlock", list);
   }
-  throw damage("OutOfBounds", data);
 }
 
 /** Whether a number of a slot is a float and no integer, which only its text shows (FORMAT 6.1). */
@@ -573,7 +585,9 @@ export class Cursor {
     if (code === L.CELLS) {
       const data = m.u32[(header >>> 2) + 3]!;
       const cell = data + L.cellAt(slot);
-      if (cell + 8 > m.used || (data & 7) !== 0) throw damage("OutOfBounds", cell);
+      if ((data & 7) !== 0) throw damage("Misaligned", header);
+      m.reach(data + L.tagAt(slot), 1);
+      m.reach(cell, 8);
       this.toCell(m.u8[data + L.tagAt(slot)]!, cell);
       return;
     }
@@ -708,7 +722,7 @@ export class Members {
     } else if (this.kind === MAP) {
       this.n = m.u32[(at >>> 2) + 9]!;
       this.keys = m.u32[(at >>> 2) + 5]!;
-      if (this.n > 0) m.need(this.keys, 8 * this.n);
+      if (this.n > 0) m.within(this.keys, 8 * this.n);
     } else if (this.kind === ROW) {
       this.n = columnsOf(m, at);
       this.shape(m, m.u32[(at >>> 2) + 1]!);
@@ -736,6 +750,7 @@ export class Members {
       }
       if (this.kind === MAP) {
         this.key = this.keys + 8 * i;
+        m.reach(this.key, 8);
         if (isHole(m, this.key)) continue;
         value.toSlot(at + L.MAP_VALUES, i);
         return true;

@@ -58,202 +58,172 @@ const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
 /** A class of objects that have the same keys. */
 interface KeyListClass {
-  new (m: Memory, home: number, row: number): object;
+  new (state: State): object;
   /** Set if `toJSON` is a key: objects then have properties of their own, as `JSON.stringify` reads them. */
   own?: PropertyDescriptorMap;
 }
 
 /**
- * What all views have: the document, and which value of it they are. It is kept in private fields, so that no key of a
- * document can be in their way. A record, a map or an array is known by its home, and a row by its table and its number.
+ * Which value a view is of. A record, a map or an array is known by its home, and a row by its table and its number.
+ * All views have a state of this one class, so that engines find its fields at once, whatever the view's own class is.
  */
-class Base {
-  #m: Memory;
-  #home: number;
-  #row: number;
-  /** The block or the header of elements, as of this epoch. */
-  #at = 0;
-  #epoch = -1;
-  #first = 0;
-  #count = 0;
-  /** Views of members or elements, so that the same value is always the same view. */
-  #children: unknown[] | undefined = undefined;
+export class State {
+  /** The block or the header of elements, as of this epoch of the document. */
+  at = 0;
+  epoch = -1;
+  first = 0;
+  count = 0;
+  /** The states of members' or elements' views, so that the same value is always the same view. */
+  children: (State | undefined)[] | undefined = undefined;
   /** The same of an object whose members are searched by their keys. */
-  #members: Map<string, object> | undefined = undefined;
+  members: Map<string, State> | undefined = undefined;
+  /** The view itself. */
+  view!: object;
 
-  constructor(m: Memory, home: number, row: number) {
-    this.#m = m;
-    this.#home = home;
-    this.#row = row;
+  constructor(
+    readonly m: Memory,
+    public home: number,
+    public row: number,
+    readonly isArray: boolean,
+  ) {}
+
+  /** A cursor at the value. */
+  cursor(): Cursor {
+    const cursor = new Cursor(this.m);
+    if (this.isArray) {
+      if (this.row < 0) cursor.toArray(this.home);
+      else cursor.toSlice(this.home, this.row);
+    } else if (this.row < 0) cursor.toObject(this.home);
+    else cursor.toRow(this.home, this.row);
+    return cursor;
+  }
+
+  /** Looks the block up again, where the document has changed. */
+  refresh(): void {
+    const cursor = this.cursor();
+    this.at = cursor.at;
+    this.first = cursor.first;
+    this.count = cursor.count;
+    this.epoch = this.m.epoch;
+  }
+}
+
+/** What all views have: their state, in a private field, so that no key of a document can be in its way. */
+class Base {
+  readonly #state: State;
+
+  constructor(state: State) {
+    this.#state = state;
   }
 
   static is(value: object): value is Base {
-    return #m in value;
+    return #state in value;
   }
 
-  static memory(view: Base): Memory {
-    return view.#m;
-  }
-
-  static home(view: Base): number {
-    return view.#home;
-  }
-
-  static row(view: Base): number {
-    return view.#row;
-  }
-
-  static children(view: Base): unknown[] | undefined {
-    return view.#children;
-  }
-
-  /** Tells a view that its value is elsewhere now: editors do. */
-  static move(view: Base, home: number, row: number): void {
-    view.#home = home;
-    view.#row = row;
-    view.#epoch = -1;
-  }
-
-  static setChildren(view: Base, children: unknown[] | undefined): void {
-    view.#children = children;
-  }
-
-  /** Looks an object's block up, again where the document has changed. */
-  static #refresh(view: Base): void {
-    const cursor = objectCursor(view.#m, view.#home, view.#row);
-    view.#at = cursor.at;
-    view.#epoch = view.#m.epoch;
-  }
-
-  static #refreshArray(view: Base): void {
-    const cursor = arrayCursor(view.#m, view.#home, view.#row);
-    view.#at = cursor.at;
-    view.#first = cursor.first;
-    view.#count = cursor.count;
-    view.#epoch = view.#m.epoch;
+  static state(view: Base): State {
+    return view.#state;
   }
 
   /** The getter of member i of the objects of a class. */
   static getter(i: number): (this: Base) => unknown {
     return function () {
-      const m = this.#m;
-      if (this.#epoch !== m.epoch) Base.#refresh(this);
-      const at = this.#at;
-      if (this.#row < 0) {
-        const tag = m.u8[at + 8 + L.tagAt(i)]!;
-        const cell = at + 8 + L.cellAt(i);
-        if (tag < L.OBJECT_NODE) return cellValue(m, tag, cell);
-        return Base.#child(this, i, tag === L.OBJECT_NODE, m.u32[cell >>> 2]!, -1, tag);
-      }
-      const header = at + L.TABLE_SIZE + 16 * i;
-      return Base.#slot(this, header, this.#row, i);
+      const s = this.#state;
+      const { m } = s;
+      if (s.epoch !== m.epoch) s.refresh();
+      if (s.row >= 0) return slotOf(s, s.at + L.TABLE_SIZE + 16 * i, s.row, i);
+      const tag = m.u8[s.at + 8 + L.tagAt(i)]!;
+      const cell = s.at + 8 + L.cellAt(i);
+      if (tag < L.OBJECT_NODE) return cellValue(m, tag, cell);
+      return childOf(s, i, tag, m.u32[cell >>> 2]!, -1);
     };
-  }
-
-  /** Slot `slot` of a column, whose views are child `i`. */
-  static #slot(view: Base, header: number, slot: number, i: number): unknown {
-    const m = view.#m;
-    if (slot >= m.u32[(header >>> 2) + 1]!) throw damage("BadCount", header);
-    const code = m.u8[header + 1]!;
-    if (code === L.CELLS) {
-      const data = m.u32[(header >>> 2) + 3]!;
-      const tag = m.u8[data + L.tagAt(slot)]!;
-      if (tag >= L.OBJECT_NODE) {
-        const home = m.u32[(data + L.cellAt(slot)) >>> 2]!;
-        return Base.#child(view, i, tag === L.OBJECT_NODE, home, -1, tag);
-      }
-      return slotValue(m, header, slot);
-    }
-    if (m.u8[header + 2] !== 0) {
-      const gap = gapAt(m, header, slot);
-      if (gap >= 0) return gap === L.NULL ? null : undefined;
-    }
-    if (code < L.OBJECTS || code > L.FIXED_LISTS || code === L.NULLS) return slotValue(m, header, slot);
-    const data = m.u32[(header >>> 2) + 3]!;
-    if (code >= L.STRUCT) return Base.#child(view, i, code === L.STRUCT, data, slot, 0x20);
-    const cursor = new Cursor(m);
-    cursor.toSlot(header, slot);
-    return Base.#child(view, i, code === L.OBJECTS, cursor.home, -1, 0x20);
-  }
-
-  static #child(view: Base, i: number, object: boolean, home: number, row: number, tag: number): unknown {
-    if (tag > L.ARRAY_NODE || home === undefined) throw damage("UnsupportedFeature", view.#at);
-    view.#children ??= [];
-    const there = view.#children[i] as Base | undefined;
-    if (there !== undefined && same(there, home, row)) return there;
-    const child = object ? objectView(view.#m, home, row) : arrayView(view.#m, home, row);
-    view.#children[i] = child;
-    return child;
-  }
-
-  static length(view: Base): number {
-    if (view.#epoch !== view.#m.epoch) Base.#refreshArray(view);
-    return view.#count;
-  }
-
-  static element(view: Base, i: number): unknown {
-    if (view.#epoch !== view.#m.epoch) Base.#refreshArray(view);
-    if (!(i >= 0 && i < view.#count)) return undefined;
-    return Base.#slot(view, view.#at, view.#first + i, i);
-  }
-
-  /** A member of a map or a row, by its key. */
-  static member(view: Base, key: string): unknown {
-    const cursor = objectCursor(view.#m, view.#home, view.#row);
-    if (!cursor.toMember(keyOf(key))) return undefined;
-    if (cursor.kind === SCALAR) return cursor.scalar();
-    view.#members ??= new Map();
-    const children = view.#members;
-    const there = children.get(key);
-    const row = rowOf(cursor);
-    if (there !== undefined && same(there, cursor.home, row)) return there;
-    const child = viewAt(cursor) as object;
-    children.set(key, child);
-    return child;
   }
 }
 
-const GETTERS: ((this: Base) => unknown)[] = [];
-const getterOf = (i: number): ((this: Base) => unknown) => (GETTERS[i] ??= Base.getter(i));
+/** Slot `slot` of a column, whose views are child `i`. */
+function slotOf(s: State, header: number, slot: number, i: number): unknown {
+  const { m } = s;
+  const { u8, u32 } = m;
+  const at = header >>> 2;
+  if (slot >= u32[at + 1]!) throw damage("BadCount", header);
+  const code = u8[header + 1]!;
+  if (code === L.CELLS) {
+    const data = u32[at + 3]!;
+    m.reach(data + L.tagAt(slot), 1);
+    const tag = u8[data + L.tagAt(slot)]!;
+    if (tag < L.OBJECT_NODE) return slotValue(m, header, slot);
+    const cell = data + L.cellAt(slot);
+    m.reach(cell, 8);
+    return childOf(s, i, tag, u32[cell >>> 2]!, -1);
+  }
+  if (u8[header + 2] !== 0) {
+    const gap = gapAt(m, header, slot);
+    if (gap >= 0) return gap === L.NULL ? null : undefined;
+  }
+  if (code < L.OBJECTS || code > L.FIXED_LISTS || code === L.NULLS) return slotValue(m, header, slot);
+  if (code >= L.STRUCT) return childOf(s, i, code === L.STRUCT ? L.OBJECT_NODE : L.ARRAY_NODE, u32[at + 3]!, slot);
+  const cursor = new Cursor(m);
+  cursor.toSlot(header, slot);
+  return childOf(s, i, cursor.tag, cursor.home, -1);
+}
 
-/** Whether a view is that of a value. */
-function same(view: object, home: number, row: number): boolean {
-  const base = proxied.get(view) ?? (view as Base);
-  return Base.home(base) === home && Base.row(base) === row;
+/** The view of a container, which is child `i`: the one that is there, if it is that of this value. */
+function childOf(s: State, i: number, tag: number, home: number, row: number): object {
+  s.children ??= [];
+  const there = s.children[i];
+  if (there !== undefined && there.home === home && there.row === row) return there.view;
+  if (tag > L.ARRAY_NODE) throw damage("UnsupportedFeature", s.at);
+  const child = stateAt(s.m, home, row, tag === L.ARRAY_NODE);
+  s.children[i] = child;
+  return child.view;
+}
+
+/** A member of a map or a row, by its key. */
+function memberOf(s: State, key: string): unknown {
+  const cursor = s.cursor();
+  if (!cursor.toMember(keyOf(key))) return undefined;
+  if (cursor.kind === SCALAR) return cursor.scalar();
+  s.members ??= new Map();
+  const there = s.members.get(key);
+  if (there !== undefined && there.home === cursor.home && there.row === rowOf(cursor)) return there.view;
+  const child = stateAt(s.m, cursor.home, rowOf(cursor), cursor.kind === ARRAY);
+  s.members.set(key, child);
+  return child.view;
+}
+
+/** Element i of an array; `undefined` if it has none. */
+function elementOf(s: State, i: number): unknown {
+  if (s.epoch !== s.m.epoch) s.refresh();
+  return i >= 0 && i < s.count ? slotOf(s, s.at, s.first + i, i) : undefined;
+}
+
+function lengthOf(s: State): number {
+  if (s.epoch !== s.m.epoch) s.refresh();
+  return s.count;
+}
+
+const GETTERS: ((this: Base) => unknown)[] = [];
+const getterOf = (i: number): ((this: Base) => unknown) => {
+  GETTERS[i] ??= Base.getter(i);
+  return GETTERS[i]!;
+};
+
+/** What a view is of; for the modules of this package. */
+export function stateOf(view: object): State {
+  const state = Base.is(view) ? Base.state(view) : proxied.get(view);
+  if (state === undefined) throw new TypeError("this is no object or array of a document");
+  return state;
 }
 
 const rowOf = (cursor: Cursor): number => (cursor.kind === ARRAY ? cursor.listRow : cursor.row);
 
-function objectCursor(m: Memory, home: number, row: number): Cursor {
-  const cursor = new Cursor(m);
-  if (row < 0) cursor.toObject(home);
-  else cursor.toRow(home, row);
-  return cursor;
-}
-
-function arrayCursor(m: Memory, home: number, row: number): Cursor {
-  const cursor = new Cursor(m);
-  if (row < 0) cursor.toArray(home);
-  else cursor.toSlice(home, row);
-  return cursor;
-}
-
 /** A view of the value that a cursor is at. */
 export function viewAt(cursor: Cursor): unknown {
   if (cursor.kind === SCALAR) return cursor.scalar();
-  return cursor.kind === ARRAY
-    ? arrayView(cursor.m, cursor.home, cursor.listRow)
-    : objectView(cursor.m, cursor.home, cursor.row);
+  return stateAt(cursor.m, cursor.home, rowOf(cursor), cursor.kind === ARRAY).view;
 }
 
 /** A cursor at the value of a view. */
-export function cursorOf(view: object): Cursor {
-  const base = proxied.get(view) ?? view;
-  if (!Base.is(base)) throw new TypeError("this is no object or array of a document");
-  return base instanceof ArrayView
-    ? arrayCursor(Base.memory(base), Base.home(base), Base.row(base))
-    : objectCursor(Base.memory(base), Base.home(base), Base.row(base));
-}
+export const cursorOf = (view: object): Cursor => stateOf(view).cursor();
 
 /** Whether this is an object or an array of a document. */
 export const isView = (value: unknown): value is object =>
@@ -334,80 +304,76 @@ const METHODS: PropertyDescriptorMap = {
   },
 };
 
-function objectView(m: Memory, home: number, row: number): object {
+/** The state of a container with its view: the one that an editor knows, or a new one. */
+function stateAt(m: Memory, home: number, row: number, isArray: boolean): State {
   const known = row < 0 ? m.views?.get(home) : undefined;
   if (known !== undefined) return known;
-  const cursor = objectCursor(m, home, row);
-  const n = cursor.kind === RECORD ? m.u8[cursor.at + 2]! : cursor.kind === ROW ? columnsOf(m, cursor.at) : 0;
-  let view: object;
-  if (cursor.kind === MAP || n > L.MAX_FIELDS || (row >= 0 && m.u32[(cursor.at >>> 2) + 4] !== 0)) {
-    view = proxyOf(new Base(m, home, row));
-  } else {
-    const made = n === 0 ? EMPTY : classOf(m, m.u32[(cursor.at >>> 2) + 1]!, n);
-    view = new made(m, home, row);
-    if (made.own !== undefined) Object.defineProperties(view, made.own);
-  }
-  if (row < 0) m.views?.set(home, view);
+  const state = new State(m, home, row, isArray);
+  state.refresh();
+  state.view = isArray ? new ArrayView(state) : objectView(state);
+  if (row < 0) m.views?.set(home, state);
+  return state;
+}
+
+function objectView(state: State): object {
+  const { m, row } = state;
+  const { kind, at } = state.cursor();
+  const n = kind === RECORD ? m.u8[at + 2]! : kind === ROW ? columnsOf(m, at) : 0;
+  if (kind === MAP || n > L.MAX_FIELDS || (row >= 0 && m.u32[(at >>> 2) + 4] !== 0)) return proxyOf(state);
+  const made = n === 0 ? EMPTY : classOf(m, m.u32[(at >>> 2) + 1]!, n);
+  const view = new made(state);
+  if (made.own !== undefined) Object.defineProperties(view, made.own);
   return view;
 }
 
 const EMPTY = makeClass([]);
 
 /** The objects whose members have no getters: maps, and rows with members beside the columns. */
-const proxied = new WeakMap<object, Base>();
+const proxied = new WeakMap<object, State>();
 
 /** An object whose members are searched by their keys. */
-function proxyOf(base: Base): object {
+function proxyOf(state: State): object {
   const proxy: object = new Proxy(Object.create(null) as object, {
     get: (_, key) => {
       if (typeof key === "symbol") return METHODS[key]?.value;
-      const value = Base.member(base, key);
+      const value = memberOf(state, key);
       return value === undefined && key === "toJSON" ? METHODS.toJSON!.value : value;
     },
     has: (_, key) => typeof key === "string" && has(proxy, key),
     ownKeys: (): string[] => keys(proxy),
     getOwnPropertyDescriptor: (_, key) => {
       if (typeof key === "symbol" || !has(proxy, key)) return undefined;
-      return { value: Base.member(base, key), enumerable: true, configurable: true, writable: false };
+      return { value: memberOf(state, key), enumerable: true, configurable: true, writable: false };
     },
     set: () => false,
     defineProperty: () => false,
     deleteProperty: () => false,
     setPrototypeOf: () => false,
   });
-  proxied.set(proxy, base);
+  proxied.set(proxy, state);
   return proxy;
-}
-
-function arrayView(m: Memory, home: number, row: number): ArrayView<unknown> {
-  const known = row < 0 ? m.views?.get(home) : undefined;
-  if (known !== undefined) return known as ArrayView<unknown>;
-  const view = new ArrayView<unknown>(m, home, row);
-  Base.length(view);
-  if (row < 0) m.views?.set(home, view);
-  return view;
 }
 
 /** An array of a document. Elements are read when they are asked for. */
 export class ArrayView<E = unknown> extends Base {
   get length(): number {
-    return Base.length(this);
+    return lengthOf(Base.state(this));
   }
   /** Element i; from the end if i is negative. `undefined` if there is none. */
   at(i: number): View<E> {
-    return Base.element(this, i < 0 ? i + Base.length(this) : i) as View<E>;
+    return elementOf(Base.state(this), i < 0 ? i + this.length : i) as View<E>;
   }
   *[Symbol.iterator](): IterableIterator<View<E>> {
-    for (let i = 0; i < Base.length(this); i++) yield this.at(i);
+    for (let i = 0; i < this.length; i++) yield this.at(i);
   }
   *entries(): IterableIterator<[number, View<E>]> {
-    for (let i = 0; i < Base.length(this); i++) yield [i, this.at(i)];
+    for (let i = 0; i < this.length; i++) yield [i, this.at(i)];
   }
   forEach(each: (value: View<E>, i: number) => void): void {
-    for (let i = 0; i < Base.length(this); i++) each(this.at(i), i);
+    for (let i = 0; i < this.length; i++) each(this.at(i), i);
   }
   map<R>(each: (value: View<E>, i: number) => R): R[] {
-    return Array.from({ length: Base.length(this) }, (_, i) => each(this.at(i), i));
+    return Array.from({ length: this.length }, (_, i) => each(this.at(i), i));
   }
   filter(test: (value: View<E>, i: number) => unknown): View<E>[] {
     return [...this].filter(test);
@@ -417,7 +383,7 @@ export class ArrayView<E = unknown> extends Base {
     return i < 0 ? undefined : this.at(i);
   }
   findIndex(test: (value: View<E>, i: number) => unknown): number {
-    for (let i = 0; i < Base.length(this); i++) if (test(this.at(i), i)) return i;
+    for (let i = 0; i < this.length; i++) if (test(this.at(i), i)) return i;
     return -1;
   }
   some(test: (value: View<E>, i: number) => unknown): boolean {
@@ -428,12 +394,12 @@ export class ArrayView<E = unknown> extends Base {
   }
   reduce<R>(each: (result: R, value: View<E>, i: number) => R, first: R): R {
     let result = first;
-    for (let i = 0; i < Base.length(this); i++) result = each(result, this.at(i), i);
+    for (let i = 0; i < this.length; i++) result = each(result, this.at(i), i);
     return result;
   }
   /** Elements from `start` up to `end`, as an array. */
   slice(start?: number, end?: number): View<E>[] {
-    const all = Array.from({ length: Base.length(this) }, (_, i) => i);
+    const all = Array.from({ length: this.length }, (_, i) => i);
     return all.slice(start, end).map((i) => this.at(i));
   }
   /**
@@ -500,4 +466,4 @@ export function toObject(view: object, options?: PlainOptions): unknown {
   return plain(cursorOf(view), options);
 }
 
-export { Base, Column };
+export { Column };
