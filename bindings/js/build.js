@@ -4,7 +4,7 @@
 //     node build.js test NAME    the tests whose files begin with NAME, into build/NAME
 
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 /** The subpaths of the package. */
@@ -34,20 +34,20 @@ if (process.argv[2] === "test") {
   const entryPoints = ENTRIES.map((name) => `src/${name}.ts`);
   rmSync("dist", { recursive: true, force: true });
   await build({ ...common, entryPoints, outdir: "dist", format: "esm", splitting: true });
-  // CommonJS has no shared chunks, so all subpaths are one file, and each is a view of it.
+  // CommonJS has no shared chunks, so all subpaths are one file, and each of them leads to it.
   await build({
     ...common,
     stdin: { contents: entryPoints.map((path) => `export * from "./${path}";`).join("\n"), resolveDir: "." },
-    outfile: "dist/all.cjs",
+    outfile: "dist/cjs/all.js",
     format: "cjs",
   });
-  for (const name of ENTRIES) writeFileSync(`dist/${name}.cjs`, 'module.exports = require("./all.cjs");\n');
-  execFileSync(
-    "node_modules/.bin/tsc",
-    ["--emitDeclarationOnly", "--outDir", "dist/types", "-p", "tsconfig.build.json"],
-    {
-      stdio: "inherit",
-    },
-  );
+  for (const name of ENTRIES) writeFileSync(`dist/cjs/${name}.js`, 'module.exports = require("./all.js");\n');
+  const types = ["--emitDeclarationOnly", "--outDir", "dist/types", "-p", "tsconfig.build.json"];
+  execFileSync("node_modules/.bin/tsc", types, { stdio: "inherit" });
+  // npm packs no links.
+  cpSync("../../LICENSE", "LICENSE");
+  // The same types, which are those of CommonJS in this folder.
+  cpSync("dist/types", "dist/cjs/types", { recursive: true });
+  writeFileSync("dist/cjs/package.json", '{ "type": "commonjs" }\n');
   await tests("", "build/test");
 }

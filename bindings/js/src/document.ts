@@ -25,14 +25,17 @@ export class Document<T = unknown> {
   get root(): View<T> {
     const cursor = this.#cursor();
     if (cursor.kind === 0) return cursor.scalar() as View<T>;
+    // An editor keeps the views itself, and ends those of values that are replaced.
+    if (this.memory.views !== null) return viewAt(cursor, 1) as View<T>;
     if (this.#root?.home !== cursor.home) this.#root = { view: viewAt(cursor), home: cursor.home };
     return this.#root!.view as View<T>;
   }
 
   /** The value at a path of keys and indexes: `doc.get("users", 0, "name")`. `undefined` if there is none. */
   get(...path: (string | number)[]): unknown {
+    if (path.length === 0) return this.root;
     const cursor = this.#cursor();
-    return walk(cursor, path) ? viewAt(cursor) : undefined;
+    return walk(cursor, path) ? viewAt(cursor, path.length + 1) : undefined;
   }
 
   /** The value at a JSON pointer (RFC 6901): `doc.pointer("/users/0/name")`. `undefined` if there is none. */

@@ -37,9 +37,13 @@ export class Key {
 }
 
 /** Four bytes as a number; 0 for those that are not there. */
-function number32(bytes: Uint8Array, at: number): number {
-  const { [at]: a = 0, [at + 1]: b = 0, [at + 2]: c = 0, [at + 3]: d = 0 } = bytes;
-  return (a | (b << 8) | (c << 16) | (d << 24)) >>> 0;
+export function number32(bytes: Uint8Array, at: number): number {
+  if (at + 4 <= bytes.length) {
+    return (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0;
+  }
+  let number = 0;
+  for (let i = bytes.length - 1; i >= at; i--) number = (number << 8) | bytes[i]!;
+  return number;
 }
 
 /** The top byte of x · 9E3779B97F4A7C15 (FORMAT 4.2), of the lower and the higher half of x. */
@@ -184,7 +188,34 @@ export function spanLength(m: Memory, cell: number): number {
 
 /** The text of a span cell. */
 export function textAt(m: Memory, cell: number): string {
-  return decode(m, spanStart(m, cell), spanLength(m, cell));
+  const hi = m.u32[(cell >>> 2) + 1]!;
+  if (hi < 0x80000000) return decode(m, m.u32[cell >>> 2]!, hi & 0x3fffffff);
+  const lo = m.u32[cell >>> 2]!;
+  const n = (hi >>> 24) & 0x7f;
+  // Short text of ASCII, out of the two halves of the cell.
+  if (((lo & 0x80808080) | (hi & 0x00808080)) !== 0 || n > 7) return decode(m, cell, spanLength(m, cell));
+  const a = lo & 0xff;
+  const b = (lo >>> 8) & 0xff;
+  const c = (lo >>> 16) & 0xff;
+  const d = lo >>> 24;
+  switch (n) {
+    case 0:
+      return "";
+    case 1:
+      return String.fromCharCode(a);
+    case 2:
+      return String.fromCharCode(a, b);
+    case 3:
+      return String.fromCharCode(a, b, c);
+    case 4:
+      return String.fromCharCode(a, b, c, d);
+    case 5:
+      return String.fromCharCode(a, b, c, d, hi & 0xff);
+    case 6:
+      return String.fromCharCode(a, b, c, d, hi & 0xff, (hi >>> 8) & 0xff);
+    default:
+      return String.fromCharCode(a, b, c, d, hi & 0xff, (hi >>> 8) & 0xff, (hi >>> 16) & 0xff);
+  }
 }
 
 /** Whether a span cell of text is this key. */

@@ -25,8 +25,11 @@ export class Memory {
   valid = false;
   /** Of a document that is read in parts: brings bytes before they are read (partial.ts, node.ts). */
   bring: ((offset: number, length: number) => void) | undefined = undefined;
-  /** Who keeps views where their elements are; only documents that are edited have one. */
-  views: Map<number, State> | null = null;
+  /**
+   * Of a document that is edited, the views that were made, by their homes; those of rows and of arrays in lists by their
+   * tables and lists, and their numbers there.
+   */
+  views: Map<number, State | Map<number, State>> | null = null;
 
   constructor(bytes: Uint8Array) {
     this.adopt(bytes);

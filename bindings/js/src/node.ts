@@ -1,17 +1,12 @@
 // livebuf/node: documents in files of Node, Deno and Bun.
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
-import { crc32 } from "./crc.js";
 import { Document } from "./document.js";
-import { Editor } from "./edit.js";
+import { type EditOptions, Editor, edit } from "./edit.js";
 import { damage } from "./error.js";
+import { difference, journalOf, readJournal } from "./journal.js";
 import { HEADER_SIZE } from "./layout.js";
 import { load, Memory } from "./memory.js";
-
-/** Bytes of a journal's end (LOG 9). */
-const JOURNAL_END = 32;
-/** Equal bytes up to which two changes are written as one. */
-const NEAR = 32;
 
 /** How a file is opened. */
 export interface FileOptions {
@@ -51,7 +46,7 @@ export function openFile<T = unknown>(path: string, options: FileOptions = {}): 
   const file = openSync(path, "r");
   try {
     const size = fstatSync(file).size;
-    const ranges = readJournal(file, size);
+    const ranges = readJournal((start, length) => readAt(file, start, length), size);
     const head = ranges?.head ?? readAt(file, 0, Math.min(HEADER_SIZE, size));
     const used = head.length < HEADER_SIZE ? 0 : new DataView(head.buffer, head.byteOffset).getUint32(20, true);
     if (head.length < HEADER_SIZE || used > size) {
@@ -92,10 +87,10 @@ export class FileEditor<T = unknown> extends Editor<T> {
   #written: Uint8Array;
 
   /** By {@link editFile}. */
-  constructor(bytes: Uint8Array, file: number) {
-    super(bytes.slice());
+  constructor(memory: Memory, file: number) {
+    super(memory);
     this.#file = file;
-    this.#written = bytes;
+    this.#written = this.bytes.slice();
   }
 
   /**
@@ -131,18 +126,18 @@ export class FileEditor<T = unknown> extends Editor<T> {
  *
  * @throws LivebufError as `edit` does, and what the file system throws.
  */
-export function editFile<T = unknown>(path: string): FileEditor<T> {
+export function editFile<T = unknown>(path: string, options: EditOptions = {}): FileEditor<T> {
   const file = openSync(path, "r+");
   try {
     const size = fstatSync(file).size;
-    const journal = readJournal(file, size);
+    const journal = readJournal((start, length) => readAt(file, start, length), size);
     if (journal !== undefined) {
       for (const [at, change] of journal.changes) writeAt(file, change, at);
       fsyncSync(file);
       ftruncateSync(file, journal.used);
     }
     const memory = load(new Uint8Array(readFileSync(file)));
-    return new FileEditor<T>(memory.u8.subarray(0, memory.used), file);
+    return new FileEditor<T>(edit(memory.u8, options).memory, file);
   } catch (error) {
     closeSync(file);
     throw error;
@@ -161,82 +156,4 @@ function readAt(file: number, start: number, length: number): Uint8Array {
 
 function writeAt(file: number, bytes: Uint8Array, start: number): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done, start + done);
-}
-
-type Changes = [at: number, bytes: Uint8Array][];
-
-/** The complete journal at a file's end, if there is one (LOG 9). */
-function readJournal(file: number, size: number): { changes: Changes; used: number; head: Uint8Array } | undefined {
-  if (size < HEADER_SIZE + JOURNAL_END) return undefined;
-  const first = readAt(file, 0, HEADER_SIZE);
-  const end = readAt(file, size - JOURNAL_END, JOURNAL_END);
-  const last = new DataView(end.buffer);
-  if (new DataView(first.buffer).getUint32(0, true) !== 0x46424cab || first[4] !== 1) return undefined;
-  if (last.getUint32(24, true) !== 0x4a424cab || last.getUint32(28, true) !== 1) return undefined;
-  const [length, used, count] = [0, 8, 12].map((at) => last.getUint32(at, true)) as [number, number, number];
-  const all = Number(last.getBigUint64(0, true));
-  if (all !== length || length < JOURNAL_END || length > size - HEADER_SIZE || used > size - length) return undefined;
-  const journal = readAt(file, size - length, length);
-  if (crc32(journal.subarray(0, length - 12)) !== last.getUint32(20, true) || last.getUint32(16, true) !== 0) {
-    return undefined;
-  }
-  const fields = new DataView(journal.buffer);
-  const changes: Changes = [];
-  let at = 0;
-  let before = 0;
-  for (let i = 0; i < count; i++) {
-    if (at + 8 > length - JOURNAL_END) return undefined;
-    const start = fields.getUint32(at, true);
-    const n = fields.getUint32(at + 4, true);
-    if (at + 8 + n > length - JOURNAL_END || start < before || start + n > used) return undefined;
-    changes.push([start, journal.subarray(at + 8, at + 8 + n)]);
-    before = start + n;
-    at += 8 + n;
-  }
-  if (at !== length - JOURNAL_END) return undefined;
-  // The header as it is after the changes must be a document's of these bytes.
-  for (const [start, bytes] of changes) {
-    if (start < HEADER_SIZE) first.set(bytes.subarray(0, HEADER_SIZE - start), start);
-  }
-  if (new DataView(first.buffer).getUint32(20, true) !== used) return undefined;
-  return { changes, used, head: first };
-}
-
-function journalOf(changes: Changes, used: number): Uint8Array {
-  const length = changes.reduce((sum, [, bytes]) => sum + 8 + bytes.length, JOURNAL_END);
-  const journal = new Uint8Array(length);
-  const fields = new DataView(journal.buffer);
-  let at = 0;
-  for (const [start, bytes] of changes) {
-    fields.setUint32(at, start, true);
-    fields.setUint32(at + 4, bytes.length, true);
-    journal.set(bytes, at + 8);
-    at += 8 + bytes.length;
-  }
-  fields.setBigUint64(at, BigInt(length), true);
-  fields.setUint32(at + 8, used, true);
-  fields.setUint32(at + 12, changes.length, true);
-  fields.setUint32(at + 20, crc32(journal.subarray(0, at + 20)), true);
-  fields.setUint32(at + 24, 0x4a424cab, true);
-  fields.setUint32(at + 28, 1, true);
-  return journal;
-}
-
-/** The ranges in which two documents differ, by words of four bytes; those near each other as one. */
-function difference(before: Uint8Array, after: Uint8Array): Changes {
-  const changes: Changes = [];
-  const old = new Uint32Array(before.buffer, before.byteOffset, before.length >>> 2);
-  const words = new Uint32Array(after.buffer, after.byteOffset, after.length >>> 2);
-  let start = -1;
-  let end = -1;
-  for (let i = 0; i <= words.length; i++) {
-    if (i < words.length && i < old.length && old[i] === words[i]) continue;
-    if (start >= 0 && (i === words.length || i - end > NEAR / 4)) {
-      changes.push([4 * start, after.slice(4 * start, 4 * end)]);
-      start = -1;
-    }
-    if (start < 0) start = i;
-    end = i + 1;
-  }
-  return changes;
 }

@@ -80,7 +80,10 @@ export class Partial<T = unknown> {
   }
 
   /** Opens a document of a server that answers requests for ranges (RFC 9110, section 14). */
-  static fetch<T = unknown>(url: string | URL, options: PartialOptions & { init?: RequestInit } = {}): Promise<Partial<T>> {
+  static fetch<T = unknown>(
+    url: string | URL,
+    options: PartialOptions & { init?: RequestInit } = {},
+  ): Promise<Partial<T>> {
     return Partial.open<T>(new HttpSource(url, options.init), options);
   }
 
@@ -118,7 +121,10 @@ export class Partial<T = unknown> {
       }
       await this.#load(missing.start, missing.end);
     }
-    throw new LivebufError("BudgetExceeded", `more than ${this.#fetches} fetches for one read: set more by the option fetches`);
+    throw new LivebufError(
+      "BudgetExceeded",
+      `more than ${this.#fetches} fetches for one read: set more by the option fetches`,
+    );
   }
 
   /** Fetches a range of bytes ahead, so that reading it needs no further requests. */

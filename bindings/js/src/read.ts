@@ -224,8 +224,8 @@ function slotAt(m: Memory, header: number, slot: number, width: number): number 
 export function integer(lo: number, hi: number): number | bigint {
   const value = (hi | 0) * 4294967296 + lo;
   if (value >= -9007199254740992 && value <= 9007199254740992) {
-    // 2⁵³ + 1 rounds to 2⁵³.
-    if (value !== 9007199254740992 || lo === 0) return value;
+    // Integers beyond 2⁵³ round to it.
+    if (Math.abs(value) !== 9007199254740992 || lo === 0) return value;
   }
   return (BigInt(hi | 0) << 32n) | BigInt(lo);
 }

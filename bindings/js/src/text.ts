@@ -3,6 +3,7 @@
 import { damage, LivebufError } from "./error.js";
 import { textAt } from "./key.js";
 import * as L from "./layout.js";
+import type { Memory } from "./memory.js";
 import { ARRAY, type Cursor, isFloat, Members, Cursor as Place, SCALAR } from "./read.js";
 import { floatText } from "./scalar.js";
 
@@ -23,6 +24,7 @@ export function print(cursor: Cursor, options: TextOptions = {}): string {
 
 class Printer {
   text = "";
+  private readonly keys = new Map<number, string>();
   private readonly most: number;
   private readonly nulls: boolean;
 
@@ -56,18 +58,28 @@ class Printer {
     const members = new Members(cursor);
     let between = "{";
     while (members.next()) {
-      this.text += `${between}${JSON.stringify(textAt(m, members.key))}:`;
+      this.text += between + this.key(members.key, m);
       between = ",";
       this.value(members.value, depth + 1);
     }
     this.text += between === "{" ? "{}" : "}";
   }
 
+  /** A key and the colon behind it, which are made once for each place of a key. */
+  private key(cell: number, m: Memory): string {
+    let text = this.keys.get(cell);
+    if (text === undefined) {
+      text = `${quote(textAt(m, cell))}:`;
+      this.keys.set(cell, text);
+    }
+    return text;
+  }
+
   private scalar(cursor: Cursor): void {
     const value = cursor.scalar();
     switch (typeof value) {
       case "string":
-        this.text += JSON.stringify(value);
+        this.text += quote(value);
         break;
       case "number": {
         if (!Number.isFinite(value)) {
@@ -96,6 +108,11 @@ class Printer {
     }
   }
 }
+
+/** A text as JSON. */
+const quote = (text: string): string => (ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`);
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what JSON escapes
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 
 /** Bytes as base64 (RFC 4648, section 4). */
 export function base64(bytes: Uint8Array): string {

@@ -1,7 +1,7 @@
 // Views: objects with a getter for each key, and arrays, which read the document when they are asked.
 
 import { Column, columnOf } from "./column.js";
-import { damage } from "./error.js";
+import { damage, LivebufError } from "./error.js";
 import { keyOf, textAt } from "./key.js";
 import * as L from "./layout.js";
 import type { Memory } from "./memory.js";
@@ -79,6 +79,8 @@ export class State {
   members: Map<string, State> | undefined = undefined;
   /** The view itself. */
   view!: object;
+  /** How many containers the value is in, itself counted; 0 where that is not known. */
+  depth = 0;
 
   constructor(
     readonly m: Memory,
@@ -89,6 +91,9 @@ export class State {
 
   /** A cursor at the value. */
   cursor(): Cursor {
+    if (this.home === 0) {
+      throw new LivebufError("StaleHandle", "this value was removed or replaced: ask the document for what is there now");
+    }
     const cursor = new Cursor(this.m);
     if (this.isArray) {
       if (this.row < 0) cursor.toArray(this.home);
@@ -172,7 +177,7 @@ function childOf(s: State, i: number, tag: number, home: number, row: number): o
   const there = s.children[i];
   if (there !== undefined && there.home === home && there.row === row) return there.view;
   if (tag > L.ARRAY_NODE) throw damage("UnsupportedFeature", s.at);
-  const child = stateAt(s.m, home, row, tag === L.ARRAY_NODE);
+  const child = stateAt(s.m, home, row, tag === L.ARRAY_NODE, s.depth && s.depth + 1);
   s.children[i] = child;
   return child.view;
 }
@@ -185,7 +190,7 @@ function memberOf(s: State, key: string): unknown {
   s.members ??= new Map();
   const there = s.members.get(key);
   if (there !== undefined && there.home === cursor.home && there.row === rowOf(cursor)) return there.view;
-  const child = stateAt(s.m, cursor.home, rowOf(cursor), cursor.kind === ARRAY);
+  const child = stateAt(s.m, cursor.home, rowOf(cursor), cursor.kind === ARRAY, s.depth && s.depth + 1);
   s.members.set(key, child);
   return child.view;
 }
@@ -216,10 +221,10 @@ export function stateOf(view: object): State {
 
 const rowOf = (cursor: Cursor): number => (cursor.kind === ARRAY ? cursor.listRow : cursor.row);
 
-/** A view of the value that a cursor is at. */
-export function viewAt(cursor: Cursor): unknown {
+/** A view of the value that a cursor is at, which is in so many containers. */
+export function viewAt(cursor: Cursor, depth = 0): unknown {
   if (cursor.kind === SCALAR) return cursor.scalar();
-  return stateAt(cursor.m, cursor.home, rowOf(cursor), cursor.kind === ARRAY).view;
+  return stateAt(cursor.m, cursor.home, rowOf(cursor), cursor.kind === ARRAY, depth).view;
 }
 
 /** A cursor at the value of a view. */
@@ -279,7 +284,7 @@ function makeClass(keys: string[]): KeyListClass {
   keys.forEach((key, i) => {
     const getter = { get: getterOf(i), enumerable: true, configurable: true };
     Object.defineProperty(prototype, key, getter);
-    Object.defineProperty(getters, key, { value: getter, enumerable: true });
+    Object.defineProperty(getters, key, { value: getter, enumerable: true, configurable: true });
   });
   if (keys.includes("toJSON")) made.own = getters;
   return made;
@@ -305,40 +310,119 @@ const METHODS: PropertyDescriptorMap = {
 };
 
 /** The state of a container with its view: the one that an editor knows, or a new one. */
-function stateAt(m: Memory, home: number, row: number, isArray: boolean): State {
-  const known = row < 0 ? m.views?.get(home) : undefined;
+function stateAt(m: Memory, home: number, row: number, isArray: boolean, depth: number): State {
+  const known = m.views === null ? undefined : keptState(m, home, row);
   if (known !== undefined) return known;
   const state = new State(m, home, row, isArray);
   state.refresh();
+  state.depth = depth;
   state.view = isArray ? new ArrayView(state) : objectView(state);
-  if (row < 0) m.views?.set(home, state);
+  if (m.views !== null) register(m.views, state);
   return state;
 }
 
 function objectView(state: State): object {
-  const { m, row } = state;
-  const { kind, at } = state.cursor();
-  const n = kind === RECORD ? m.u8[at + 2]! : kind === ROW ? columnsOf(m, at) : 0;
-  if (kind === MAP || n > L.MAX_FIELDS || (row >= 0 && m.u32[(at >>> 2) + 4] !== 0)) return proxyOf(state);
-  const made = n === 0 ? EMPTY : classOf(m, m.u32[(at >>> 2) + 1]!, n);
+  const made = classAt(state.cursor());
+  if (made === undefined) return proxyOf(state);
   const view = new made(state);
   if (made.own !== undefined) Object.defineProperties(view, made.own);
   return view;
 }
+
+/** The class of the object that a cursor is at; `undefined` if its members are searched by their keys. */
+function classAt(cursor: Cursor): KeyListClass | undefined {
+  const { m, at, kind } = cursor;
+  const n = kind === RECORD ? m.u8[at + 2]! : kind === ROW ? columnsOf(m, at) : 0;
+  if (kind === MAP || n > L.MAX_FIELDS || (kind === ROW && m.u32[(at >>> 2) + 4] !== 0)) return undefined;
+  return n === 0 ? EMPTY : classOf(m, m.u32[(at >>> 2) + 1]!, n);
+}
+
+// --- Views of a document that is edited. They are kept where their values are, and told where these go.
+
+/** The state of a value's view; of a row or an array in a list by its number in the table or list `home`. */
+export function keptState(m: Memory, home: number, row: number): State | undefined {
+  const known = m.views!.get(home);
+  return row < 0 ? (known as State | undefined) : (known as Map<number, State> | undefined)?.get(row);
+}
+
+function register(views: Map<number, State | Map<number, State>>, state: State): void {
+  const { home, row } = state;
+  const rows = views.get(home) as Map<number, State> | undefined;
+  if (row < 0) views.set(home, state);
+  else if (rows === undefined) views.set(home, new Map([[row, state]]));
+  else rows.set(row, state);
+}
+
+function move(state: State, home: number, row: number): void {
+  state.home = home;
+  state.row = row;
+  state.epoch = -1;
+}
+
+/** Tells a view of a row or an array in a list where the value is now: at a home, or in another list. */
+export function moveView(m: Memory, state: State, home: number, row: number): void {
+  (m.views!.get(state.home) as Map<number, State> | undefined)?.delete(state.row);
+  move(state, home, row);
+  register(m.views!, state);
+  showMembers(m, home, row);
+}
+
+/** Ends the view of a value that is no more; of a table or list those of all its rows. */
+export function endViews(m: Memory, home: number): void {
+  const known = m.views!.get(home);
+  if (known === undefined) return;
+  m.views!.delete(home);
+  if (known instanceof Map) for (const state of known.values()) move(state, 0, -1);
+  else move(known, 0, -1);
+}
+
+/** Gives the rows of a table or list other numbers; those that get −1 are no more. */
+export function moveRows(m: Memory, home: number, to: (row: number) => number): void {
+  const rows = m.views!.get(home) as Map<number, State> | undefined;
+  if (rows === undefined) return;
+  const moved = new Map<number, State>();
+  for (const [row, state] of rows) {
+    const there = to(row);
+    if (there !== row) move(state, there < 0 ? 0 : home, there);
+    if (there >= 0) moved.set(there, state);
+  }
+  m.views!.set(home, moved);
+}
+
+/** Gives an object's view a member for each of its keys, after they have changed. */
+export function showMembers(m: Memory, home: number, row: number): void {
+  const state = keptState(m, home, row);
+  if (state === undefined || state.isArray || proxied.has(state.view)) return;
+  const { view } = state;
+  const made = classAt(state.cursor());
+  const prototype = (made?.prototype as object | undefined) ?? SEARCHED;
+  if (Object.getPrototypeOf(view) === prototype) return;
+  for (const key of Object.keys(view)) Reflect.deleteProperty(view, key);
+  Object.setPrototypeOf(view, prototype);
+  if (made?.own !== undefined) Object.defineProperties(view, made.own);
+}
+
+/** The prototype of objects that had getters, and whose members are searched by their keys now. */
+const SEARCHED = new Proxy(Object.create(null) as object, {
+  get: (_, key, receiver: object) => propertyOf(stateOf(receiver), key),
+});
 
 const EMPTY = makeClass([]);
 
 /** The objects whose members have no getters: maps, and rows with members beside the columns. */
 const proxied = new WeakMap<object, State>();
 
+/** A property of an object whose members are searched by their keys. */
+function propertyOf(state: State, key: string | symbol): unknown {
+  if (typeof key === "symbol") return METHODS[key]?.value;
+  const value = memberOf(state, key);
+  return value === undefined && key === "toJSON" ? METHODS.toJSON!.value : value;
+}
+
 /** An object whose members are searched by their keys. */
 function proxyOf(state: State): object {
   const proxy: object = new Proxy(Object.create(null) as object, {
-    get: (_, key) => {
-      if (typeof key === "symbol") return METHODS[key]?.value;
-      const value = memberOf(state, key);
-      return value === undefined && key === "toJSON" ? METHODS.toJSON!.value : value;
-    },
+    get: (_, key) => propertyOf(state, key),
     has: (_, key) => typeof key === "string" && has(proxy, key),
     ownKeys: (): string[] => keys(proxy),
     getOwnPropertyDescriptor: (_, key) => {
@@ -446,7 +530,8 @@ export function* entries(view: object): IterableIterator<[string, unknown]> {
 /** The value at a path of keys and indexes below a view; `undefined` if there is none. */
 export function get(view: object, ...path: (string | number)[]): unknown {
   const cursor = cursorOf(view);
-  return walk(cursor, path) ? viewAt(cursor) : undefined;
+  const { depth } = stateOf(view);
+  return walk(cursor, path) ? viewAt(cursor, depth === 0 ? 0 : depth + path.length) : undefined;
 }
 
 /** Moves a cursor along a path: false where it ends, at a value that lacks the next step. */

@@ -1,0 +1,364 @@
+// livebuf/edit: documents that are edited where their bytes lie.
+
+import { Document, steps } from "./document.js";
+import {
+  arrange,
+  checkTensor,
+  closeSlots,
+  convert,
+  fill,
+  freeCell,
+  freeStorage,
+  insertSlots,
+  ownerOf,
+  put,
+  refuseTensor,
+  settle,
+} from "./edit/column.js";
+import { Planner } from "./edit/fresh.js";
+import { addToRow, costOf, deleteMember, deleteOfRow, renameMember, setMember } from "./edit/object.js";
+import { reserve } from "./edit/space.js";
+import { LivebufError } from "./error.js";
+import { keyOf } from "./key.js";
+import * as L from "./layout.js";
+import { load, Memory, type Source } from "./memory.js";
+import { plain } from "./object.js";
+import { ARRAY, Cursor, columnsOf, extraOf, isNested, MAP, Members, ROW, SCALAR } from "./read.js";
+import { check } from "./validate.js";
+import { isView, stateOf, viewAt, walk } from "./view.js";
+
+/** An object or array that is edited: a view of the document, or the path of keys and indexes to it. */
+export type Target = object | readonly (string | number)[];
+
+/** How a document is opened for editing. */
+export interface EditOptions {
+  /** The bytes are known to be a valid document, and are not checked. Edits of others may spoil them further. */
+  trusted?: boolean;
+}
+
+/**
+ * A document that can be changed. Its bytes are changed where they lie as long as they have room, and are moved to other
+ * memory when they have none: {@link Document.bytes} has them. An edit that throws has changed nothing.
+ *
+ * Views follow their values, wherever these go, and throw StaleHandle once they are removed or replaced. An editor keeps
+ * all views that it gave, so take the views of a large document in turns, from an editor for each.
+ */
+export class Editor<T = unknown> extends Document<T> {
+  constructor(memory: Memory) {
+    super(memory);
+    memory.views = new Map();
+  }
+
+  /** The container that is meant, and in how many containers it is, itself counted. */
+  #find(target: Target): { cursor: Cursor; depth: number } {
+    const { memory: m } = this;
+    if (isView(target as unknown)) {
+      const state = stateOf(target as object);
+      if (state.m !== m) throw new LivebufError("StaleHandle", "this is a value of another document");
+      return { cursor: state.cursor(), depth: state.depth };
+    }
+    if (!Array.isArray(target)) throw new LivebufError("WrongType", "a target is a view, or an array of keys and indexes");
+    const cursor = new Cursor(m).toRoot();
+    if (!walk(cursor, target as (string | number)[])) throw new LivebufError("NotFound", `there is no ${JSON.stringify(target)}`);
+    if (cursor.kind === SCALAR) throw new LivebufError("WrongType", `${JSON.stringify(target)} is no object and no array`);
+    return { cursor, depth: target.length + 1 };
+  }
+
+  #array(target: Target): { cursor: Cursor; depth: number } {
+    const found = this.#find(target);
+    if (found.cursor.kind !== ARRAY) throw new LivebufError("WrongType", "this is an object, and no array");
+    return found;
+  }
+
+  /** What values become in a container of such a depth. */
+  #plan(depth: number): Planner {
+    if (depth > 0) return new Planner(depth);
+    // A view of a column's element does not know how deep it is.
+    return new Planner(heightOf(new Cursor(this.memory).toRoot()));
+  }
+
+  /** Begins to change the document, which from here on cannot fail. */
+  #begin(size: number): Memory {
+    const { memory: m } = this;
+    reserve(m, size + 1024);
+    const flags = m.u8[7]!;
+    if (flags !== 0) {
+      if ((flags & 0xfd) !== 0 && m.u32[7] !== 0) m.u8.fill(0, m.u32[7]! + 16, m.u32[7]! + 24);
+      m.u8[7] = 0;
+    }
+    m.epoch++;
+    return m;
+  }
+
+  /** Sets a member of an object, or an element of an array; an index below 0 counts from the end. O(1) for most. */
+  set(target: Target, key: string | number, value: unknown): void {
+    const { cursor, depth } = this.#find(target);
+    const planner = this.#plan(depth);
+    if (value === undefined) throw new LivebufError("BadValue", "undefined cannot be stored; delete removes a member");
+    const node = planner.value(value);
+    if (cursor.kind === ARRAY) {
+      const i = index(cursor, key, cursor.count - 1);
+      checkTensor(this.memory, cursor.at, node);
+      const m = this.#begin(planner.size + spaceOf(this.memory, cursor.at));
+      put(m, cursor.at, cursor.first + i, node);
+      return;
+    }
+    const k = planner.key(String(key));
+    const m = this.#begin(planner.size + objectCost(this.memory, cursor));
+    if (cursor.kind === ROW) addToRow(m, cursor.at, cursor.row, k, node);
+    else setMember(m, cursor.home, k, node);
+  }
+
+  /** Removes a member of an object, or an element of an array: false if there is none. */
+  delete(target: Target, key: string | number): boolean {
+    const { cursor } = this.#find(target);
+    if (cursor.kind === ARRAY) {
+      const i = typeof key === "number" && key < 0 ? key + cursor.count : Number(key);
+      if (!(Number.isInteger(i) && i >= 0 && i < cursor.count)) return false;
+      this.splice(target, i, 1);
+      return true;
+    }
+    const k = keyOf(String(key));
+    if (!cursor.clone().toMember(k)) return false;
+    const m = this.#begin(objectCost(this.memory, cursor));
+    return cursor.kind === ROW ? deleteOfRow(m, cursor.at, cursor.row, k) : deleteMember(m, cursor.home, k);
+  }
+
+  /** Adds elements to the end of an array. */
+  push(target: Target, ...values: unknown[]): void {
+    this.#splice(target, Infinity, 0, values);
+  }
+
+  /** Puts elements before that of an index. */
+  insert(target: Target, at: number, ...values: unknown[]): void {
+    const { cursor } = this.#array(target);
+    this.#splice(target, index(cursor, at, cursor.count), 0, values);
+  }
+
+  /** Removes elements, and puts others in their place, as `Array.splice` does. Returns those removed, as plain values. */
+  splice(target: Target, start: number, deleteCount = Infinity, ...values: unknown[]): unknown[] {
+    const { cursor } = this.#array(target);
+    const from = start < 0 ? Math.max(0, cursor.count + start) : Math.min(start, cursor.count);
+    const n = Math.max(0, Math.min(deleteCount, cursor.count - from));
+    const removed: unknown[] = [];
+    const element = new Cursor(this.memory);
+    for (let i = from; i < from + n; i++) {
+      element.toSlot(cursor.at, cursor.first + i);
+      removed.push(plain(element));
+    }
+    this.#splice(target, from, n, values);
+    return removed;
+  }
+
+  #splice(target: Target, start: number, n: number, values: unknown[]): void {
+    const { cursor, depth } = this.#array(target);
+    const from = Math.min(start, cursor.count);
+    const planner = this.#plan(depth);
+    const items = values.map((value) => planner.value(value));
+    if (n === 0 && items.length === 0) return;
+    const all = cursor.count - n + items.length;
+    if (all > L.MAX_ELEMENTS) throw new LivebufError("ElementLimit", `an array has at most ${L.MAX_ELEMENTS} elements`);
+    refuseTensor(this.memory, cursor.at);
+    const cost = listCost(this.memory, cursor) + spaceOf(this.memory, cursor.at);
+    const m = this.#begin(planner.size + cost + 16 * items.length);
+    const header = detach(m, cursor);
+    closeSlots(m, header, from, n);
+    if (m.u32[(header >>> 2) + 1] === 0) {
+      // An array without elements has no column.
+      empty(m, header);
+      fill(m, header, items);
+    } else insertSlots(m, header, from, items);
+  }
+
+  /** Puts the elements of an array in another order: element i becomes that of `order[i]`, and each is in it once. */
+  reorder(target: Target, order: readonly number[]): void {
+    const { cursor } = this.#array(target);
+    const { count, first } = cursor;
+    const seen = new Uint8Array(count);
+    for (const i of order) {
+      if (!(i >= 0 && i < count && Number.isInteger(i)) || seen[i] === 1) break;
+      seen[i] = 1;
+    }
+    if (order.length !== count || seen.includes(0)) {
+      throw new LivebufError("BadValue", "an order has the index of each element once");
+    }
+    refuseTensor(this.memory, cursor.at);
+    const m = this.#begin(listCost(this.memory, cursor) + spaceOf(this.memory, cursor.at));
+    const header = detach(m, cursor);
+    arrange(m, header, header === cursor.at ? order.map((i) => first + i) : order);
+  }
+
+  /** Sorts an array. The values that are compared are views where they are objects or arrays. */
+  sort(target: Target, compare: (a: unknown, b: unknown) => number): void {
+    const { cursor } = this.#array(target);
+    const element = new Cursor(this.memory);
+    const values = Array.from({ length: cursor.count }, (_, i) => {
+      element.toSlot(cursor.at, cursor.first + i);
+      return viewAt(element);
+    });
+    const order = values.map((_, i) => i);
+    order.sort((a, b) => compare(values[a], values[b]));
+    this.reorder(target, order);
+  }
+
+  /**
+   * Gives a member another key. In a record or a map it keeps its place; a row of a table stores it with the column of
+   * the new key, or behind its other members.
+   *
+   * @throws LivebufError of kind NotFound, or KeyExists.
+   */
+  rename(target: Target, from: string, to: string): void {
+    const { cursor } = this.#find(target);
+    if (cursor.kind === ARRAY) throw new LivebufError("WrongType", "this is an array, and no object");
+    const [old, key] = [keyOf(from), new Planner(0).key(to)];
+    const member = cursor.clone();
+    if (!member.toMember(old)) throw new LivebufError("NotFound", `there is no member ${JSON.stringify(from)}`);
+    if (from === to) return;
+    if (cursor.clone().toMember(key)) throw new LivebufError("KeyExists", `there is a member ${JSON.stringify(to)} already`);
+    if (cursor.kind === ROW) {
+      const planner = this.#plan(1);
+      const node = planner.copy(member);
+      const m = this.#begin(planner.size + objectCost(this.memory, cursor));
+      deleteOfRow(m, cursor.at, cursor.row, old);
+      addToRow(m, cursor.at, cursor.row, key, node);
+      return;
+    }
+    const m = this.#begin(2 * key.bytes.length + objectCost(this.memory, cursor));
+    renameMember(m, cursor.home, old, key);
+  }
+
+  /** Replaces the value of the whole document. */
+  replaceRoot(value: unknown): void {
+    const planner = new Planner(0);
+    const node = planner.value(value);
+    const m = this.#begin(planner.size);
+    freeCell(m, m.u8[16]!, 8);
+    settle(m, node);
+    m.u8[16] = node.tag;
+    m.u32[2] = node.lo;
+    m.u32[3] = node.hi;
+  }
+
+  /** Sets the value at a JSON pointer (RFC 6901), whose last step may be `-`, behind the last element of an array. */
+  setPointer(pointer: string, value: unknown): void {
+    const path = steps(pointer);
+    const last = path.pop();
+    if (last === undefined) {
+      this.replaceRoot(value);
+      return;
+    }
+    if (last === "-" && this.#find(path).cursor.kind === ARRAY) this.push(path, value);
+    else this.set(path, last, value);
+  }
+
+  /** Bytes in use, and how many of them are free for further edits; the others hold values, shapes, indexes and spare room. */
+  stats(): { used: number; free: number; live: number } {
+    const { used, u32 } = this.memory;
+    const free = u32[7] === 0 ? 0 : u32[(u32[7]! >>> 2) + 1]!;
+    return { used, free, live: used - free };
+  }
+}
+
+/**
+ * Opens a document to edit it. Its bytes are checked first, and are changed in place; bytes at an address that is no
+ * multiple of 8 are copied. A document that was opened to read is read through the editor from now on.
+ *
+ * @throws LivebufError of the kind that {@link check} finds; ReadOnly if only a newer version may edit it.
+ */
+export function edit<T = unknown>(source: Source | Document<T>, options: EditOptions = {}): Editor<T> {
+  const m = source instanceof Document ? source.memory : load(source);
+  if (m.u8[6] !== 0) throw new LivebufError("ReadOnly", "this document needs a newer version of this package to be edited", 6);
+  if (options.trusted !== true && !m.valid) check(m);
+  m.valid = true;
+  return new Editor<T>(m);
+}
+
+/** A new document of a value, to be edited further. */
+export function create<T = unknown>(value: T): Editor<T> {
+  const bytes = new Uint8Array(256);
+  const m = new Memory(bytes);
+  m.u32[0] = 0x46424cab;
+  m.u32[1] = L.VERSION;
+  m.u8[16] = L.NULL;
+  m.u32[5] = m.used = L.HEADER_SIZE;
+  m.valid = true;
+  const editor = new Editor<T>(m);
+  editor.replaceRoot(value);
+  return editor;
+}
+
+/** An index of an array, from 0 to `most`. */
+function index(cursor: Cursor, key: string | number, most: number): number {
+  let i = typeof key === "number" ? key : /^(0|[1-9]\d*)$/.test(key) ? Number(key) : NaN;
+  if (i < 0) i += cursor.count;
+  if (Number.isInteger(i) && i >= 0 && i <= most) return i;
+  throw new LivebufError("IndexOutOfRange", `the array has ${cursor.count} elements, and no index ${key}`);
+}
+
+/** The array by itself, so that its length can change: a list that it is in becomes a column of arrays. */
+function detach(m: Memory, cursor: Cursor): number {
+  if (cursor.listRow < 0) return cursor.at;
+  const header = ownerOf(m, cursor.home);
+  const row = cursor.listRow;
+  convert(m, header, L.ARRAYS);
+  const element = new Cursor(m);
+  element.toSlot(header, row);
+  return element.at;
+}
+
+/** An array without elements forgets its column. */
+function empty(m: Memory, header: number): void {
+  freeStorage(m, header);
+  m.u32[header >>> 2] = L.ARRAY;
+  m.u32[(header >>> 2) + 2] = 0;
+  m.u32[(header >>> 2) + 3] = 0;
+}
+
+/** Bytes of a column and of all columns below it. */
+function bytesBelow(m: Memory, header: number): number {
+  const code = m.u8[header + 1]!;
+  const [n, data] = [m.u32[(header >>> 2) + 2]!, m.u32[(header >>> 2) + 3]!];
+  if (data === 0) return 64;
+  if (!isNested(code)) return 32 + (L.WIDTHS[code]! + 10) * n;
+  if (code !== L.STRUCT) {
+    const list = code === L.FIXED_LISTS ? 0 : bytesBelow(m, data + L.LIST_OFFSETS);
+    return list + n + bytesBelow(m, data + L.LIST_ELEMENTS);
+  }
+  let size = 64 + 32 * n;
+  const k = columnsOf(m, data) + m.u8[data + 1]!;
+  for (let i = 0; i < k; i++) size += bytesBelow(m, data + L.TABLE_SIZE + 16 * i);
+  const extras = m.u32[(data >>> 2) + 4]!;
+  return extras === 0 ? size : size + bytesBelow(m, extras);
+}
+
+/** At most so many bytes it takes to change a column, which may have to move or to be converted. */
+function spaceOf(m: Memory, header: number): number {
+  return 3 * bytesBelow(m, header);
+}
+
+/** The same for an array in a list, which may have to become one of arrays. */
+const listCost = (m: Memory, cursor: Cursor): number =>
+  cursor.listRow < 0 ? 0 : spaceOf(m, ownerOf(m, cursor.home)) + 64 * m.u32[(ownerOf(m, cursor.home) >>> 2) + 1]!;
+
+/** The same for an object. */
+function objectCost(m: Memory, cursor: Cursor): number {
+  if (cursor.kind === MAP) return costOf(m, cursor.home) + spaceOf(m, cursor.at + L.MAP_VALUES);
+  if (cursor.kind !== ROW) return costOf(m, cursor.home);
+  const extra = extraOf(m, cursor.at, cursor.row);
+  return 512 + spaceOf(m, ownerOf(m, cursor.home)) + (extra === 0 ? 0 : costOf(m, extra));
+}
+
+/** How deep containers are within each other. */
+function heightOf(cursor: Cursor): number {
+  if (cursor.kind === SCALAR) return 0;
+  let most = 0;
+  const inner = new Cursor(cursor.m);
+  if (cursor.kind === ARRAY) {
+    const n = cursor.count;
+    for (let i = 0; i < n; i++) {
+      inner.toSlot(cursor.at, cursor.first + i);
+      most = Math.max(most, heightOf(inner));
+    }
+  } else for (const members = new Members(cursor); members.next(); ) most = Math.max(most, heightOf(members.value));
+  return most + 1;
+}

@@ -1,0 +1,435 @@
+// Values on their way into a document: what a program gives, or what is taken out of its place.
+
+import { LivebufError } from "../error.js";
+import { encode, type Key, keyOf, spanLength, spanStart, textAt } from "../key.js";
+import * as L from "../layout.js";
+import type { Memory } from "../memory.js";
+import {
+  ARRAY,
+  type Cursor,
+  columnsOf,
+  dictionaryCell,
+  extraOf,
+  isFloat,
+  Members,
+  offsetAt,
+  orderOf,
+  Cursor as Place,
+  ROW,
+  SCALAR,
+  shapeKeys,
+  slotValue,
+  valuesAt,
+} from "../read.js";
+import {
+  Decimal,
+  Float,
+  LocalDate,
+  LocalDateTime,
+  LocalTime,
+  NumberText,
+  Reserved,
+  Timestamp,
+  Uuid,
+} from "../scalar.js";
+import { cursorOf, isView, keptState, type State } from "../view.js";
+
+/** A tensor's type and lengths (FORMAT 6.6). Its numbers are the `bytes` of its value. */
+export interface Tensor {
+  code: number;
+  lengths: number[];
+  /** Views of the arrays in it, by the dimension and the number of their array. */
+  views: { dimension: number; row: number; state: State }[];
+}
+
+/** A value by its tag. What is not in `lo` and `hi`, its cell, is still to be written: bytes, or what is in it. */
+export class Fresh {
+  lo = 0;
+  hi = 0;
+  bytes: Uint8Array | null = null;
+  /** Elements; of an object the values of `keys`. */
+  items: Fresh[] | null = null;
+  keys: Key[] | null = null;
+  /** The table's shape, where a row becomes a record. */
+  shape = 0;
+  tensor: Tensor | null = null;
+  /** The view of a row or of an array in a list, which it takes along. */
+  view: State | undefined = undefined;
+  /** A number of a program that has one type of numbers: in a column of floats it may be one. */
+  loose = false;
+
+  constructor(public tag: number) {}
+}
+
+const f64 = new Float64Array(1);
+const halves = new Uint32Array(f64.buffer);
+
+/** Puts a float in a value's cell. */
+export function setFloat(node: Fresh, value: number): Fresh {
+  f64[0] = value;
+  node.tag = L.FLOAT;
+  node.lo = halves[0]!;
+  node.hi = halves[1]!;
+  return node;
+}
+
+/** The float of a cell. */
+export function floatOf(node: Fresh): number {
+  halves[0] = node.lo;
+  halves[1] = node.hi;
+  return f64[0]!;
+}
+
+/** The integer of a cell, rounded beyond 2⁵³. */
+export const intOf = (node: Fresh): number => (node.tag === L.UINT ? node.hi : node.hi | 0) * 4294967296 + node.lo;
+
+function setInt(node: Fresh, value: bigint): Fresh {
+  node.lo = Number(value & 0xffffffffn);
+  node.hi = Number((value >> 32n) & 0xffffffffn);
+  return node;
+}
+
+function setBytes(node: Fresh, bytes: Uint8Array): Fresh {
+  if (bytes.length > L.MAX_SPAN) throw new LivebufError("StringLimit", `a text has at most ${L.MAX_SPAN} bytes`);
+  if (bytes.length > 7) node.bytes = bytes;
+  else {
+    for (let i = bytes.length - 1; i >= 0; i--) {
+      if (i > 3) node.hi |= bytes[i]! << (8 * (i - 4));
+      else node.lo = ((node.lo << 8) | bytes[i]!) >>> 0;
+    }
+    node.hi = (node.hi | ((0x80 + bytes.length) << 24)) >>> 0;
+  }
+  return node;
+}
+
+const TENSORS: [new (...args: never[]) => ArrayBufferView, number][] = [
+  [Int8Array, L.I8],
+  [Int16Array, L.I16],
+  [Int32Array, L.I32],
+  [BigInt64Array, L.I64],
+  [Uint16Array, L.U16],
+  [Uint32Array, L.U32],
+  [BigUint64Array, L.U64],
+  [Float32Array, L.F32],
+  [Float64Array, L.F64],
+];
+
+/** Makes values of what a program gives. It writes nothing, and fails where a value cannot be stored. */
+export class Planner {
+  /** At most so many bytes the values take. */
+  size = 0;
+  private readonly path: (string | number)[] = [];
+
+  /** `depth` is that of the container that the values come into. */
+  constructor(private readonly depth: number) {}
+
+  private fail(kind: "BadValue" | "BadText" | "NestingLimit", message: string): LivebufError {
+    const path = this.path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+    return new LivebufError(kind, `${message}${path === "" ? "" : ` (at ${path.slice(0, 200)})`}`, undefined, path);
+  }
+
+  /** A key of an object. */
+  key(text: string): Key {
+    const key = keyOf(text);
+    if (key.bytes.length !== text.length && /\p{Cs}/u.test(text)) throw this.fail("BadText", "a key has half a surrogate");
+    this.size += 32 + 2 * key.bytes.length;
+    return key;
+  }
+
+  value(value: unknown): Fresh {
+    switch (typeof value) {
+      case "number": {
+        if (!Number.isInteger(value) || Math.abs(value) > 2 ** 53 || Object.is(value, -0)) {
+          return setFloat(new Fresh(L.FLOAT), value);
+        }
+        const node = new Fresh(L.INT);
+        node.lo = value >>> 0;
+        node.hi = Math.floor(value / 4294967296) >>> 0;
+        node.loose = true;
+        return node;
+      }
+      case "string": {
+        const bytes = encode(value);
+        if (bytes.length !== value.length && /\p{Cs}/u.test(value)) throw this.fail("BadText", "a text has half a surrogate");
+        this.size += bytes.length + 8;
+        return setBytes(new Fresh(L.TEXT), bytes);
+      }
+      case "boolean":
+        return new Fresh(value ? L.TRUE : L.FALSE);
+      case "bigint":
+        if (value >= -(2n ** 63n) && value < 2n ** 64n) return setInt(new Fresh(value < 2n ** 63n ? L.INT : L.UINT), value);
+        return this.span(L.NUMBER_TEXT, encode(String(value)));
+      case "undefined":
+        return new Fresh(L.NULL);
+      case "object":
+        return value === null ? new Fresh(L.NULL) : this.object(value);
+      default:
+        throw this.fail("BadValue", `a ${typeof value} cannot be stored`);
+    }
+  }
+
+  private span(tag: number, bytes: Uint8Array): Fresh {
+    this.size += bytes.length + 8;
+    return setBytes(new Fresh(tag), bytes);
+  }
+
+  private object(value: object): Fresh {
+    if (isView(value as unknown)) return this.copy(cursorOf(value));
+    const { memory } = value as { memory?: unknown };
+    if (memory !== undefined && typeof (value as { toText?: unknown }).toText === "function") {
+      return this.copy(new Place(memory as Memory).toRoot());
+    }
+    const { path } = this;
+    if (Array.isArray(value)) {
+      const node = this.container(L.ARRAY_NODE);
+      for (let i = 0; i < value.length; i++) {
+        path.push(i);
+        node.items!.push(this.value(value[i]));
+        path.pop();
+      }
+      this.size += 32 + 12 * value.length;
+      return node;
+    }
+    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return this.binary(value);
+    const scalar = this.scalar(value);
+    if (scalar !== undefined) return scalar;
+    const { toJSON } = value as { toJSON?: unknown };
+    if (typeof toJSON === "function") {
+      const plain = toJSON.call(value, String(path.at(-1) ?? "")) as unknown;
+      if (plain !== value) {
+        if (path.length > 2 * L.MAX_NESTING) throw this.fail("NestingLimit", "toJSON does not end");
+        path.push("");
+        const node = this.value(plain);
+        path.pop();
+        return node;
+      }
+    }
+    const node = this.container(L.OBJECT_NODE);
+    node.keys = [];
+    const members = value instanceof Map ? (value as Map<string, unknown>) : Object.entries(value);
+    for (const [key, member] of members) {
+      if (member === undefined) continue;
+      if (typeof key !== "string") throw this.fail("BadValue", "keys of a Map are strings");
+      path.push(key);
+      node.keys.push(this.key(key));
+      node.items!.push(this.value(member));
+      path.pop();
+    }
+    this.size += 96 + 24 * node.keys.length;
+    return node;
+  }
+
+  /** A container, whose depth is checked, so that circles end. */
+  private container(tag: number): Fresh {
+    if (this.depth + this.path.length >= L.MAX_NESTING) {
+      throw this.fail("NestingLimit", `values are nested in at most ${L.MAX_NESTING} levels; is there a circle?`);
+    }
+    const node = new Fresh(tag);
+    node.items = [];
+    return node;
+  }
+
+  private binary(value: ArrayBufferView | ArrayBuffer): Fresh {
+    const bytes = ArrayBuffer.isView(value)
+      ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice()
+      : new Uint8Array(value).slice();
+    for (const [made, code] of TENSORS) {
+      if (!(value instanceof made)) continue;
+      const node = this.container(L.ARRAY_NODE);
+      node.items = null;
+      this.size += bytes.length + 48;
+      const lengths = [bytes.length / L.WIDTHS[code]!];
+      return Object.assign(node, { bytes, tensor: { code, lengths, views: [] } });
+    }
+    return this.span(L.BYTES, bytes);
+  }
+
+  private scalar(value: object): Fresh | undefined {
+    if (value instanceof Float) return setFloat(new Fresh(L.FLOAT), value.value);
+    if (value instanceof NumberText) return this.span(L.NUMBER_TEXT, encode(value.text));
+    if (value instanceof LocalDate) return setInt(new Fresh(L.DATE), BigInt(value.days));
+    if (value instanceof LocalTime) return setInt(new Fresh(L.TIME), BigInt(value.microseconds));
+    if (value instanceof LocalDateTime) return setInt(new Fresh(L.DATE_TIME), value.microseconds);
+    if (value instanceof Timestamp) return setInt(new Fresh(L.TIMESTAMP), value.microseconds);
+    if (value instanceof Date) {
+      if (Number.isNaN(value.getTime())) throw this.fail("BadValue", "an invalid Date cannot be stored");
+      return setInt(new Fresh(L.TIMESTAMP), Timestamp.fromDate(value).microseconds);
+    }
+    if (value instanceof Uuid) return this.span(L.UUID, value.bytes.slice());
+    if (value instanceof Decimal) {
+      const { coefficient, scale } = value;
+      if (BigInt.asIntN(56, coefficient) === coefficient) {
+        return setInt(new Fresh(L.DECIMAL), (coefficient << 8n) | BigInt(scale));
+      }
+      const bytes = new Uint8Array(17);
+      for (let i = 0; i < 16; i++) bytes[i] = Number((coefficient >> BigInt(8 * i)) & 255n);
+      bytes[16] = scale;
+      return this.span(L.LARGE_DECIMAL, bytes);
+    }
+    if (value instanceof Number || value instanceof String || value instanceof Boolean) return this.value(value.valueOf());
+    if (value instanceof Reserved) throw this.fail("BadValue", "a value of a reserved tag can only be copied by its container");
+    return undefined;
+  }
+
+  /** A copy of a value of a document. */
+  copy(cursor: Cursor): Fresh {
+    const node = lift(cursor, false);
+    this.measure(node);
+    return node;
+  }
+
+  private measure(node: Fresh): void {
+    this.size += 48 + (node.bytes?.length ?? 0);
+    if (node.items === null) {
+      if (node.tag === L.ARRAY_NODE) this.container(node.tag);
+      return;
+    }
+    this.container(node.tag);
+    this.path.push("");
+    for (const item of node.items) this.measure(item);
+    this.path.pop();
+    if (node.keys !== null) for (const key of node.keys) this.size += 48 + 2 * key.bytes.length;
+  }
+}
+
+/**
+ * A value of a document. With `move`, it is taken out: what has a home keeps it, and texts stay where they are. Rows,
+ * arrays in lists and texts of runs have to be written anew.
+ */
+export function lift(cursor: Cursor, move: boolean): Fresh {
+  const { m, kind, tag, at } = cursor;
+  if (kind === SCALAR) return cursor.row < 0 ? liftCell(m, tag, at, move) : liftSlot(m, at, cursor.row, tag, move);
+  const node = new Fresh(tag);
+  const place = new Place(m);
+  if (kind === ARRAY) {
+    const { first, count, listRow } = cursor;
+    if (move && listRow < 0) {
+      node.lo = cursor.home;
+      return node;
+    }
+    if (move) node.view = keptState(m, cursor.home, listRow);
+    if (m.u8[at + 3] === 1) return liftTensor(node, m, at, first, count, move);
+    const items: Fresh[] = [];
+    for (let i = 0; i < count; i++) {
+      place.toSlot(at, first + i);
+      items.push(lift(place, move));
+    }
+    node.items = items;
+    return node;
+  }
+  if (move && kind !== ROW) {
+    node.lo = cursor.home;
+    return node;
+  }
+  node.keys = [];
+  node.items = [];
+  if (move) {
+    node.view = keptState(m, at, cursor.row);
+    const k = columnsOf(m, at);
+    const shape = m.u32[(at >>> 2) + 1]!;
+    if (k <= L.MAX_FIELDS && orderOf(m, at, cursor.row) === null && extraOf(m, at, cursor.row) === 0) {
+      // The record has holes, so that it can share the table's shape.
+      node.shape = shape;
+      for (let i = 0; i < k; i++) {
+        const there = place.toColumn(at + L.TABLE_SIZE + 16 * i, cursor.row);
+        node.keys.push(keyOf(textAt(m, shapeKeys(m, shape) + 8 * i)));
+        node.items.push(there ? lift(place, true) : new Fresh(L.NOTHING));
+      }
+      return node;
+    }
+  }
+  for (const members = new Members(cursor); members.next(); ) {
+    node.keys.push(keyOf(textAt(m, members.key)));
+    node.items.push(lift(members.value, move));
+  }
+  return node;
+}
+
+/** The same of a value that has a cell. */
+export function liftCell(m: Memory, tag: number, cell: number, move: boolean): Fresh {
+  const node = new Fresh(tag);
+  const at = cell >>> 2;
+  if (!move && tag >= L.TEXT && m.u32[at + 1]! < 0x80000000) {
+    node.bytes = m.bytes(spanStart(m, cell), spanLength(m, cell)).slice();
+    return node;
+  }
+  node.lo = m.u32[at]!;
+  node.hi = m.u32[at + 1]!;
+  return node;
+}
+
+/** The same of a column's slot, which holds no container. */
+function liftSlot(m: Memory, header: number, slot: number, tag: number, move: boolean): Fresh {
+  const node = new Fresh(tag);
+  if (tag <= L.NULL) return node;
+  const code = m.u8[header + 1]!;
+  switch (code) {
+    case L.BOOL:
+    case L.BOOL8:
+      node.tag = slotValue(m, header, slot) ? L.TRUE : L.FALSE;
+      return node;
+    case L.TEXTS:
+      return liftCell(m, tag, valuesAt(m, header) + 8 * slot, move);
+    case L.DICTIONARY_U8:
+    case L.DICTIONARY_U16:
+      return liftCell(m, tag, dictionaryCell(m, header, slot), move);
+    case L.RUN: {
+      const list = m.u32[(header >>> 2) + 3]!;
+      const start = offsetAt(m, list, slot);
+      const length = offsetAt(m, list, slot + 1) - start;
+      return setBytes(node, m.bytes(m.u32[((list + L.LIST_ELEMENTS) >>> 2) + 3]! + start, length).slice());
+    }
+    case L.UUIDS:
+      return setBytes(node, m.bytes(valuesAt(m, header) + 16 * slot, 16).slice());
+    case L.I64:
+    case L.U64:
+    case L.F64:
+    case L.TIMES:
+    case L.DATE_TIMES:
+    case L.TIMESTAMPS:
+    case L.DECIMALS: {
+      const at = (valuesAt(m, header) + 8 * slot) >>> 2;
+      node.lo = m.u32[at]!;
+      node.hi = m.u32[at + 1]!;
+      if (code === L.U64 && node.hi >= 0x80000000) node.tag = L.UINT;
+      return node;
+    }
+    case L.DATES: {
+      node.lo = m.u32[(valuesAt(m, header) + 4 * slot) >>> 2]!;
+      node.hi = node.lo >>> 31 === 1 ? 0xffffffff : 0;
+      return node;
+    }
+    default: {
+      const value = slotValue(m, header, slot) as number;
+      if (isFloat(m, header, slot, value)) return setFloat(node, value);
+      node.tag = L.INT;
+      node.lo = value >>> 0;
+      node.hi = Math.floor(value / 4294967296) >>> 0;
+      return node;
+    }
+  }
+}
+
+function liftTensor(node: Fresh, m: Memory, at: number, first: number, count: number, move: boolean): Fresh {
+  const lengths = [count];
+  const views: Tensor["views"] = [];
+  while (m.u8[at + 1] === L.FIXED_LISTS) {
+    const list = m.u32[(at >>> 2) + 3]!;
+    const length = m.u32[(list >>> 2) + 1]!;
+    const rows = move ? (m.views!.get(list) as Map<number, State> | undefined) : undefined;
+    rows?.forEach((state, row) => {
+      if (row >= first && row < first + count) views.push({ dimension: lengths.length, row: row - first, state });
+    });
+    lengths.push(length);
+    [at, first, count] = [list + L.LIST_ELEMENTS, first * length, count * length];
+  }
+  const code = m.u8[at + 1]!;
+  const width = L.WIDTHS[code]!;
+  node.tensor = { code, lengths, views };
+  if (code !== L.BOOL) node.bytes = m.bytes(valuesAt(m, at) + width * first, width * count).slice();
+  else {
+    node.bytes = new Uint8Array(Math.ceil(count / 8));
+    for (let i = 0; i < count; i++) if (slotValue(m, at, first + i)) node.bytes[i >>> 3]! |= 1 << (i & 7);
+  }
+  return node;
+}

@@ -1,0 +1,155 @@
+// Values of documents, which are encoded as they are: exact, with the kinds that their numbers have.
+
+import { damage, LivebufError } from "../error.js";
+import { decode, spanLength, spanStart, textAt } from "../key.js";
+import * as L from "../layout.js";
+import type { Memory } from "../memory.js";
+import {
+  ARRAY,
+  Cursor,
+  cellValue,
+  checkColumn,
+  isFloat,
+  MAP,
+  Members,
+  RECORD,
+  SCALAR,
+  slotValue,
+  valuesAt,
+} from "../read.js";
+import type { Builder } from "./builder.js";
+import { Tensor } from "./plan.js";
+import { scalar } from "./scalars.js";
+
+/** Encodes the value that a cursor is at, with all below it. */
+export function copy(builder: Builder, cursor: Cursor, tables: boolean): void {
+  new Copy(builder, cursor.m, tables).value(cursor);
+}
+
+class Copy {
+  private left: number;
+
+  constructor(
+    private readonly builder: Builder,
+    private readonly m: Memory,
+    private readonly tables: boolean,
+  ) {
+    this.left = 8 * m.used + 1_000_000;
+  }
+
+  value(cursor: Cursor): void {
+    const { builder, m } = this;
+    // A damaged document may stand for any number of values.
+    if (--this.left < 0) throw new LivebufError("BudgetExceeded", "the document stands for too many values");
+    if (cursor.kind === SCALAR) {
+      this.scalar(cursor);
+      return;
+    }
+    if (cursor.kind === ARRAY) {
+      const { at, first, count } = cursor;
+      const tensor = this.tensor(cursor);
+      if (tensor !== null) {
+        builder.tensor(tensor);
+        return;
+      }
+      this.left -= count;
+      builder.beginArray();
+      const element = new Cursor(m);
+      for (let i = 0; i < count; i++) {
+        element.toSlot(at, first + i);
+        this.value(element);
+      }
+      builder.endArray();
+      return;
+    }
+    if (this.isMapOfRows(cursor)) builder.beginMapOfRows();
+    else builder.beginObject();
+    for (const members = new Members(cursor); members.next(); ) {
+      builder.key(textAt(m, members.key));
+      this.value(members.value);
+    }
+    builder.endObject();
+  }
+
+  private scalar({ tag, at, row }: Cursor): void {
+    const { builder, m } = this;
+    if (row < 0) {
+      if (tag === L.TEXT) builder.string(decode(m, spanStart(m, at), spanLength(m, at)));
+      else {
+        // It is checked.
+        cellValue(m, tag, at);
+        if (tag >= L.TEXT) builder.span(tag, m.bytes(spanStart(m, at), spanLength(m, at)));
+        else builder.push(tag, m.u32[at >>> 2]!, m.u32[(at >>> 2) + 1]!);
+      }
+      return;
+    }
+    if (tag === L.NULL) {
+      builder.push(tag, 0, 0);
+      return;
+    }
+    const value = slotValue(m, at, row);
+    if (typeof value !== "number") scalar(builder, value);
+    else if (Number.isNaN(value)) this.nan(at, row);
+    else if (isFloat(m, at, row, value)) builder.float(value);
+    else builder.integer(value);
+  }
+
+  /** A NaN of a column, by its bits. */
+  private nan(header: number, row: number): void {
+    const { builder, m } = this;
+    const width = L.WIDTHS[m.u8[header + 1]!]!;
+    const at = (valuesAt(m, header) + width * row) >>> 2;
+    const lo = m.u32[at]!;
+    if (width === 8) builder.push(L.FLOAT, lo, m.u32[at + 1]!);
+    else builder.push(L.FLOAT, lo << 29, (lo & 0x80000000) | 0x7ff00000 | ((lo & 0x7fffff) >>> 3));
+  }
+
+  private tensor(cursor: Cursor): Tensor | null {
+    const { m } = this;
+    let { at, first, count } = cursor;
+    if (m.u8[at + 3] !== 1) return null;
+    const lengths = [count];
+    while (m.u8[at + 1] === L.FIXED_LISTS) {
+      const list = m.u32[(at >>> 2) + 3]!;
+      m.need(list, 32);
+      const length = m.u32[(list >>> 2) + 1]!;
+      if (length === 0 || lengths.push(length) > 16) throw damage("BadCount", list);
+      at = list + L.LIST_ELEMENTS;
+      checkColumn(m, at);
+      first *= length;
+      count *= length;
+    }
+    const code = m.u8[at + 1]!;
+    const width = L.WIDTHS[code]!;
+    if (!((code >= L.I8 && code <= L.F64) || code >= L.F16)) throw damage("BadCode", at);
+    // An empty one has no data.
+    if (count === 0) return new Tensor(code, lengths, new Uint8Array(0));
+    return new Tensor(code, lengths, m.bytes(valuesAt(m, at) + width * first, width * count));
+  }
+
+  /** Whether an object becomes a map whose values may be rows (PROFILE 4). */
+  private isMapOfRows(object: Cursor): boolean {
+    if (object.kind !== MAP || !this.tables || this.builder.waits || this.recordMembers(object) >= 0) return false;
+    let [count, all, most] = [0, 0, 0];
+    for (const members = new Members(object); members.next(); count++) {
+      const { value } = members;
+      if (value.tag === L.NULL) continue;
+      const n = value.tag === L.OBJECT_NODE ? this.recordMembers(value) : -1;
+      if (n < 0) return false;
+      all += n;
+      most = Math.max(most, n);
+    }
+    return count >= 8 && most > 0 && 4 * all >= count * most;
+  }
+
+  /** Members of an object that becomes a record; −1 where it becomes a map. */
+  private recordMembers(object: Cursor): number {
+    const { m } = this;
+    if (object.kind === RECORD) return m.u8[object.at + 3]!;
+    let count = 0;
+    for (const members = new Members(object); members.next(); ) {
+      if (++count > L.MAX_FIELDS || spanLength(m, members.key) > L.MAX_KEY) return -1;
+    }
+    return count;
+  }
+}

@@ -1,0 +1,172 @@
+// What JavaScript's values become.
+
+import { Document } from "../document.js";
+import { LivebufError } from "../error.js";
+import * as L from "../layout.js";
+import { Cursor } from "../read.js";
+import { Timestamp } from "../scalar.js";
+import { cursorOf, isView } from "../view.js";
+import type { Builder } from "./builder.js";
+import { copy } from "./copy.js";
+import { Tensor } from "./plan.js";
+import { number, recognize, scalar } from "./scalars.js";
+
+/** The codes of typed arrays, which become tensors of one dimension (FORMAT 6.6). */
+const TENSORS = new Map<string, number>([
+  ["Int8Array", L.I8],
+  ["Int16Array", L.I16],
+  ["Int32Array", L.I32],
+  ["BigInt64Array", L.I64],
+  ["Uint8ClampedArray", L.U8],
+  ["Uint16Array", L.U16],
+  ["Uint32Array", L.U32],
+  ["BigUint64Array", L.U64],
+  ["Float32Array", L.F32],
+  ["Float64Array", L.F64],
+]);
+
+export class Input {
+  /** The keys and indexes of the members and elements that are being encoded. */
+  private readonly trail: (string | number)[] = [];
+
+  /** Whether ordinary objects inherit members that are enumerable. */
+  private readonly inherits: boolean = false;
+
+  constructor(
+    private readonly builder: Builder,
+    private readonly tables: boolean,
+    private readonly recognizes: boolean,
+  ) {
+    for (const _ in Object.prototype) this.inherits = true;
+  }
+
+  /** Encodes a value, with so many containers around it. */
+  value(value: unknown, depth: number): void {
+    const { builder } = this;
+    if (typeof value === "string") {
+      if (!this.recognizes || !recognize(builder, value)) builder.string(value);
+    } else if (typeof value === "number") {
+      if ((value | 0) === value && value !== 0) builder.push(L.INT, value, value >> 31);
+      else number(builder, value);
+    } else if (typeof value === "object" && value !== null) {
+      if (Array.isArray(value)) this.array(value, depth);
+      else this.object(value, depth);
+    } else if (value === undefined) builder.push(L.NULL, 0, 0);
+    else if (!scalar(builder, value)) {
+      throw new LivebufError(
+        "BadValue",
+        `a ${typeof value} is no value of a document; leave it out, or encode what it stands for`,
+      );
+    }
+  }
+
+  private array(array: unknown[], depth: number): void {
+    const { builder, trail } = this;
+    builder.beginArray();
+    for (let i = 0; i < array.length; i++) {
+      trail[depth] = i;
+      this.value(array[i], depth + 1);
+    }
+    builder.endArray();
+  }
+
+  private object(value: object, depth: number): void {
+    const { builder, trail } = this;
+    const prototype: unknown = Object.getPrototypeOf(value);
+    let { inherits } = this;
+    if (prototype !== Object.prototype || typeof (value as { toJSON?: unknown }).toJSON === "function") {
+      const plain = this.special(value, depth);
+      if (plain === undefined) return;
+      if (typeof plain !== "object" || plain === null || Array.isArray(plain)) {
+        this.value(plain, depth);
+        return;
+      }
+      value = plain;
+      inherits = true;
+    }
+    builder.beginObject();
+    if (value instanceof Map) {
+      for (const [key, member] of value as Map<unknown, unknown>) {
+        if (typeof key !== "string") throw new LivebufError("BadValue", "a Map has a key that is no string");
+        if (member === undefined) continue;
+        trail[depth] = key;
+        builder.key(key);
+        this.value(member, depth + 1);
+      }
+    } else {
+      for (const key in value) {
+        // Nothing is inherited from an ordinary object, as a rule.
+        if (inherits && !Object.hasOwn(value, key)) continue;
+        const member = (value as Record<string, unknown>)[key];
+        if (member === undefined) continue;
+        trail[depth] = key;
+        builder.key(key);
+        this.value(member, depth + 1);
+      }
+    }
+    builder.endObject();
+  }
+
+  /** Encodes an object that is no plain one. Returns what to encode in its place; `undefined` if that is done. */
+  private special(value: unknown, depth: number): unknown {
+    const { builder, tables } = this;
+    if (isView(value) || value instanceof Document) {
+      const cursor = value instanceof Document ? new Cursor(value.memory).toRoot() : cursorOf(value);
+      try {
+        copy(builder, cursor, tables);
+      } catch (error) {
+        throw this.located(error, depth);
+      }
+      return undefined;
+    }
+    if (scalar(builder, value)) return undefined;
+    if (value instanceof Date) {
+      if (Number.isNaN(value.getTime())) throw new LivebufError("BadValue", "a Date is invalid: it has no time");
+      scalar(builder, Timestamp.fromDate(value));
+      return undefined;
+    }
+    if (ArrayBuffer.isView(value)) {
+      const bytes = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+      const code = TENSORS.get(Object.prototype.toString.call(value).slice(8, -1));
+      if (code === undefined) builder.span(L.BYTES, bytes);
+      else {
+        const { length } = value as Int8Array;
+        builder.tensor(new Tensor(code, [length], builder.waits ? bytes.slice() : bytes));
+      }
+      return undefined;
+    }
+    if (
+      value instanceof ArrayBuffer ||
+      (typeof SharedArrayBuffer === "function" && value instanceof SharedArrayBuffer)
+    ) {
+      builder.span(L.BYTES, new Uint8Array(value));
+      return undefined;
+    }
+    if (value instanceof Map) return value;
+    if (value instanceof Number || value instanceof String || value instanceof Boolean) return value.valueOf();
+    if (value instanceof Set || value instanceof WeakMap || value instanceof Promise) {
+      throw new LivebufError(
+        "BadValue",
+        "a Set, a WeakMap or a Promise is no value of a document; make an array of it",
+      );
+    }
+    const { toJSON } = value as { toJSON?: unknown };
+    if (typeof toJSON !== "function") return value;
+    const made: unknown = toJSON.call(value, depth > 0 ? String(this.trail[depth - 1]) : "");
+    return made === undefined ? null : made;
+  }
+
+  /** An error, with the path to the value that it is about. */
+  located(error: unknown, depth: number): unknown {
+    if (!(error instanceof LivebufError) || error.path !== undefined) return error;
+    const escaped = (step: string | number): string => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const path = this.trail.slice(0, depth).map(escaped).join("");
+    const where = path.length > 100 ? `${path.slice(0, 100)}…` : path;
+    return new LivebufError(
+      error.kind,
+      path === "" ? error.message : `${error.message} (at ${where})`,
+      undefined,
+      path,
+    );
+  }
+}

@@ -1,0 +1,425 @@
+// Random edits of documents of all kinds, beside a plain model of their values.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type Editor, edit } from "../src/edit.js";
+import {
+  Decimal,
+  Float,
+  get,
+  isView,
+  LivebufError,
+  LocalDate,
+  LocalTime,
+  open,
+  Timestamp,
+  Uuid,
+} from "../src/index.js";
+import { print } from "../src/text.js";
+import { validate } from "../src/validate.js";
+import { cursorOf } from "../src/view.js";
+
+const ROOT = new URL("../../../../", import.meta.url);
+const ALL = process.env.LIVEBUF_ALL !== undefined;
+
+/** A value: an object, an array, or the text of a scalar. Of an integer that may become a float, with `~` before. */
+type Model = Map<string, Model> | Model[] | string;
+
+function parse(text: string): Model {
+  const token = /"(?:[^"\\]|\\.)*"|[^\s",:[\]{}]+|[[\]{}]/g;
+  let next = token.exec(text)![0];
+  const step = (): string => {
+    const now = next;
+    next = token.exec(text)?.[0] ?? "";
+    return now;
+  };
+  const value = (): Model => {
+    const now = step();
+    if (now === "[") {
+      const array: Model[] = [];
+      while (next !== "]") array.push(value());
+      step();
+      return array;
+    }
+    if (now !== "{") return now;
+    const object = new Map<string, Model>();
+    while (next !== "}") {
+      const key = JSON.parse(step()) as string;
+      object.set(key, value());
+    }
+    step();
+    return object;
+  };
+  return value();
+}
+
+/** Tensors round what they store. */
+let rounds = false;
+
+/** Whether a document's value is that of the model, whatever the order of members. */
+function same(model: Model, there: Model, path = ""): void {
+  if (typeof model === "string" || typeof there === "string") {
+    if (typeof model === "string" && model.startsWith("~") && typeof there === "string") {
+      if (rounds && Number.parseFloat(there) === Math.fround(Number(model.slice(1)))) return;
+      const float = Number(there) === Number(model.slice(1)) && there.includes(".");
+      if (float) return;
+      assert.equal(there, model.slice(1), path);
+    } else if (!(rounds && Math.abs(Number(there) - Number(model)) <= Math.abs(Number(model)) / 1024)) {
+      assert.equal(there, model, path);
+    }
+  } else if (Array.isArray(model)) {
+    assert.ok(Array.isArray(there), path);
+    assert.equal(there.length, model.length, path);
+    model.forEach((value, i) => {
+      same(value, there[i]!, `${path}/${i}`);
+    });
+  } else {
+    assert.ok(there instanceof Map, path);
+    assert.deepEqual([...there.keys()].sort(), [...model.keys()].sort(), path);
+    for (const [key, value] of model) same(value, there.get(key)!, `${path}/${key.slice(0, 20)}`);
+  }
+}
+
+/** Takes over whether integers became floats. */
+function settle(model: Model, there: Model): Model {
+  if (typeof model === "string") return there;
+  if (Array.isArray(model)) {
+    model.forEach((value, i) => {
+      model[i] = settle(value, (there as Model[])[i]!);
+    });
+  } else for (const [key, value] of model) model.set(key, settle(value, (there as Map<string, Model>).get(key)!));
+  return model;
+}
+
+class Random {
+  constructor(private seed: number) {}
+  below(n: number): number {
+    this.seed = (Math.imul(this.seed, 1_664_525) + 1_013_904_223) >>> 0;
+    let x = this.seed;
+    x = Math.imul(x ^ (x >>> 15), 0x2c1b3c6d);
+    x = Math.imul(x ^ (x >>> 12), 0x297a2d39);
+    return ((x ^ (x >>> 15)) >>> 0) % n;
+  }
+  of<T>(all: readonly T[]): T {
+    return all[this.below(all.length)]!;
+  }
+}
+
+interface Container {
+  model: Map<string, Model> | Model[];
+  path: (string | number)[];
+}
+
+function containers(model: Model, path: (string | number)[] = [], all: Container[] = []): Container[] {
+  if (typeof model === "string") return all;
+  all.push({ model, path });
+  for (const [key, value] of model.entries()) containers(value, [...path, key], all);
+  return all;
+}
+
+const KEYS = ["a", "b", "c", "id", "name", "x", "a longer key", "another longer key", "", "naïve", "toJSON", "__proto__"];
+
+class Sequence {
+  readonly held: { view: object; model: Model }[] = [];
+  model: Model;
+  keys: string[];
+  readonly doc: Editor;
+
+  constructor(
+    bytes: Uint8Array,
+    readonly random: Random,
+  ) {
+    this.doc = edit(bytes);
+    this.model = parse(this.doc.toText({ nonFinite: "null" }));
+    this.keys = [...KEYS];
+    for (const { model } of containers(this.model)) if (model instanceof Map) this.keys.push(...[...model.keys()].slice(0, 20));
+  }
+
+  /** A value and its model. */
+  value(depth = 0): [unknown, Model] {
+    const { random } = this;
+    const int = (n: number): [unknown, Model] => [n, `~${n}`];
+    switch (random.below(depth > 2 ? 16 : 22)) {
+      case 0:
+        return [null, "null"];
+      case 1: {
+        const bit = random.below(2) === 0;
+        return [bit, String(bit)];
+      }
+      case 2:
+        return int(random.below(100));
+      case 3:
+        return int(random.of([-1, -129, 256, 70_000, 2 ** 31, 2 ** 32, -(2 ** 31) - 1, 2 ** 53, 2 ** 24 + 1]));
+      case 4: {
+        const n = random.of([2n ** 53n + 1n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n, -(2n ** 63n), 2n ** 64n, 5n]);
+        return [n, String(n)];
+      }
+      case 5: {
+        const x = random.of([0.5, -1.25, 3.5, 1e100, 0.1, -2.5]);
+        return [x, new Float(x).toString()];
+      }
+      case 6: {
+        const x = new Float(random.of([2, -0, 3, 16_777_218, 1e15]));
+        return [x, x.toString()];
+      }
+      case 7:
+      case 8:
+      case 9: {
+        const text = random.of(["", "short", "eight888", "naïve ünï", "another text, longer", "F", "C", "t".repeat(random.below(100))]);
+        return [text, JSON.stringify(text)];
+      }
+      case 10: {
+        const text = "long ".repeat(random.below(4) === 0 ? 300 : 20);
+        return [text, JSON.stringify(text)];
+      }
+      case 11: {
+        const x = random.of([LocalDate.from("2026-11-23"), LocalTime.from("08:30:00.250"), Timestamp.from("2026-11-23T08:30:00Z")]);
+        return [x, JSON.stringify(x.toString())];
+      }
+      case 12: {
+        const x = random.of([Decimal.from("19.90"), Decimal.from("12345678901234567890.5")]);
+        return [x, x.toString()];
+      }
+      case 13: {
+        const x = Uuid.from("00112233-4455-6677-8899-aabbccddeeff");
+        return [x, JSON.stringify(x.toString())];
+      }
+      case 14: {
+        const x = new Uint8Array(3 * random.below(5));
+        return [x, JSON.stringify("AAAA".repeat(x.length / 3))];
+      }
+      case 15: {
+        const found = random.of(containers(this.model));
+        if (found === undefined || JSON.stringify(found.path).length > 200) return int(1);
+        const view = this.doc.get(...found.path);
+        if (!isView(view) || size(found.model) > 100) return int(2);
+        return [view, parse(print(cursorOf(view), { nonFinite: "null" }))];
+      }
+      case 16:
+      case 17:
+      case 18: {
+        const n = random.below(5);
+        const one = random.below(2) === 0 ? random.below(8) : -1;
+        const array: unknown[] = [];
+        const model: Model[] = [];
+        for (let i = 0; i < n; i++) {
+          const [v, m] = one < 0 ? this.value(depth + 1) : one < 4 ? int(random.below(9)) : this.value(3);
+          array.push(v);
+          model.push(m);
+        }
+        return [array, model];
+      }
+      default: {
+        const object: [string, unknown][] = [];
+        const model = new Map<string, Model>();
+        const start = random.below(this.keys.length);
+        const n = random.below(40) === 0 ? 300 : random.below(8);
+        for (let i = 0; i < n; i++) {
+          const key = n === 300 ? `key ${i}` : this.keys[(start + i) % this.keys.length]!;
+          if (model.has(key)) continue;
+          const [v, m] = this.value(depth + 2);
+          object.push([key, v]);
+          model.set(key, m);
+        }
+        return [new Map(object), model];
+      }
+    }
+  }
+
+  step(): string {
+    const { random, doc } = this;
+    const all = containers(this.model);
+    if (all.length === 0 || random.below(150) === 0) {
+      const [value, model] = this.value();
+      doc.replaceRoot(value);
+      this.model = model;
+      return "replaceRoot";
+    }
+    // Mostly near the root or anywhere.
+    const { model, path } = random.of(random.below(3) === 0 ? all.slice(0, 5) : all);
+    const target = random.below(2) === 0 ? path : (doc.get(...path) as object);
+    const where = JSON.stringify(path).slice(0, 100);
+    if (random.below(3) === 0) {
+      const view = doc.get(...path);
+      assert.ok(isView(view));
+      if (!this.held.some((other) => other.view === view)) this.held.push({ view, model });
+    }
+    if (model instanceof Map) {
+      const keys = [...model.keys()];
+      const key = keys.length > 0 && random.below(2) === 0 ? random.of(keys) : random.below(30) === 0 ? "k".repeat(300) : random.of(this.keys);
+      switch (random.below(7)) {
+        case 0:
+        case 1:
+          assert.equal(doc.delete(target, key), model.delete(key));
+          return `delete ${where} ${key}`;
+        case 2: {
+          const from = random.of(keys);
+          if (from === undefined || model.has(key)) return "nothing";
+          const value = model.get(from)!;
+          // The views below a row's member do not follow it.
+          const below = new Set(containers(value).map((container) => container.model as Model));
+          for (let i = this.held.length - 1; i >= 0; i--) if (below.has(this.held[i]!.model)) this.held.splice(i, 1);
+          doc.rename(target, from, key);
+          model.delete(from);
+          model.set(key, value);
+          return `rename ${where} ${from} ${key}`;
+        }
+        default: {
+          const [value, m] = this.value();
+          doc.set(target, key, value);
+          model.set(key, m);
+          return `set ${where} ${key} ${JSON.stringify(m)}`;
+        }
+      }
+    }
+    const n = model.length;
+    switch (random.below(8)) {
+      case 0: {
+        const [value, m] = this.value();
+        doc.push(target, value);
+        model.push(m);
+        return `push ${where} ${JSON.stringify(m)}`;
+      }
+      case 1: {
+        const at = random.below(n + 1);
+        const values = Array.from({ length: 1 + random.below(3) }, () => this.value());
+        doc.insert(target, at, ...values.map(([v]) => v));
+        model.splice(at, 0, ...values.map(([, m]) => m));
+        return `insert ${where} ${at} ${JSON.stringify(values.map(([, m]) => m))}`;
+      }
+      case 2: {
+        const at = random.below(n + 1);
+        const count = random.below(4);
+        const values = Array.from({ length: random.below(3) }, () => this.value());
+        doc.splice(target, at, count, ...values.map(([v]) => v));
+        model.splice(at, count, ...values.map(([, m]) => m));
+        return `splice ${where} ${at} ${count} ${JSON.stringify(values.map(([, m]) => m))}`;
+      }
+      case 3: {
+        if (n === 0) return "nothing";
+        const at = random.below(n);
+        doc.delete(target, at);
+        model.splice(at, 1);
+        return `delete ${where} ${at}`;
+      }
+      case 4: {
+        const order = model.map((_, i) => i);
+        for (let i = n - 1; i > 0; i--) {
+          const j = random.below(i + 1);
+          [order[i], order[j]] = [order[j]!, order[i]!];
+        }
+        doc.reorder(target, order);
+        model.splice(0, n, ...order.map((i) => model[i]!));
+        return `reorder ${where}`;
+      }
+      default: {
+        if (n === 0) return "nothing";
+        const at = random.below(n);
+        const [value, m] = this.value();
+        doc.set(target, at, value);
+        model[at] = m;
+        return `set ${where} ${at} ${JSON.stringify(m)}`;
+      }
+    }
+  }
+
+  check(): void {
+    const { doc } = this;
+    validate(doc.bytes);
+    const there = parse(doc.toText({ nonFinite: "null" }));
+    same(this.model, there);
+    this.model = settle(this.model, there);
+    const alive = new Set<Model>(containers(this.model).map(({ model }) => model));
+    for (let i = this.held.length - 1; i >= 0; i--) {
+      const { view, model } = this.held[i]!;
+      if (alive.has(model)) {
+        same(model, parse(print(cursorOf(view), { nonFinite: "null" })), "view");
+        if (model instanceof Map) {
+          for (const key of [...model.keys()].slice(0, 20)) {
+            const value = (view as Record<string, unknown>)[key];
+            const other = get(view, key);
+            assert.ok(value === other || (!isView(value) && String(value) === String(other)), `view ${key}`);
+          }
+        } else assert.equal((view as { length: number }).length, model.length);
+      } else {
+        assert.throws(() => cursorOf(view), { kind: "StaleHandle" });
+        this.held.splice(i, 1);
+      }
+    }
+  }
+}
+
+const size = (model: Model): number =>
+  typeof model === "string" ? 1 : [...model.values()].reduce((sum: number, value) => sum + size(value), 1);
+
+interface Start {
+  name: string;
+  bytes: Uint8Array;
+}
+
+function starts(): Start[] {
+  const found: Start[] = [];
+  for (const folder of ["testdata/vectors/", "testdata/frozen/1-candidate/"]) {
+    for (const name of readdirSync(new URL(folder, ROOT)).sort()) {
+      if (!name.endsWith(".lbuf") || name.startsWith("n_")) continue;
+      const bytes = new Uint8Array(readFileSync(new URL(folder + name, ROOT)));
+      try {
+        if (bytes[6] !== 0) continue;
+        open(bytes).toText({ nonFinite: "null" });
+      } catch {
+        continue;
+      }
+      found.push({ name, bytes });
+    }
+  }
+  return found;
+}
+
+function run(start: Start, seed: number, steps: number): Editor {
+  const sequence = new Sequence(start.bytes.slice(), new Random(seed));
+  const done: string[] = [];
+  rounds = /tensor|arrow/.test(start.name);
+  try {
+    for (let i = 0; i < steps; i++) {
+      const used = sequence.doc.bytes.slice();
+      try {
+        done.push(sequence.step());
+      } catch (error) {
+        if (!(error instanceof LivebufError && ["TensorMismatch", "NestingLimit"].includes(error.kind))) throw error;
+        assert.deepEqual(sequence.doc.bytes, used);
+      }
+      sequence.check();
+    }
+  } catch (error) {
+    console.log(start.name, seed, done.slice(-3));
+    throw error;
+  }
+  return sequence.doc;
+}
+
+/** The library that this package follows: a command that says whether documents are valid. */
+const REFERENCE = fileURLToPath(new URL("target/debug/livebuf", ROOT));
+
+test("random edits", { timeout: 3_600_000 }, (t) => {
+  const all = starts();
+  const folder = mkdtempSync(join(tmpdir(), "livebuf-"));
+  const files: string[] = [];
+  const count = Number(process.env.SEQUENCES ?? (ALL ? 3000 : 120));
+  const first = Number(process.env.SEED ?? 1);
+  for (let i = 0; i < count; i++) {
+    const seed = first + i;
+    const start = process.env.START === undefined ? all[(seed * 7919) % all.length]! : all.find(({ name }) => name === process.env.START)!;
+    const doc = run(start, seed, 50);
+    const file = join(folder, `${i}.lbuf`);
+    writeFileSync(file, doc.bytes);
+    files.push(file);
+  }
+  if (!existsSync(REFERENCE)) t.diagnostic("the command livebuf was not built, and did not validate what edits made");
+  else for (let i = 0; i < files.length; i += 500) execFileSync(REFERENCE, ["validate", "-q", ...files.slice(i, i + 500)]);
+  rmSync(folder, { recursive: true });
+});

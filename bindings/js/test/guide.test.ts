@@ -1,0 +1,41 @@
+// The code of the guide, block after block, as a reader would run it.
+
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+
+const GUIDE = new URL("../../../../docs/javascript.md", import.meta.url);
+const FOLDER = new URL("../guide-code/", import.meta.url);
+
+/** What a line's comment says that its expression is: `// "en"`, `// 3`, `// [9.5, 9.75]`. */
+const CLAIM = /^(\S.*?);?\s+\/\/ ("[^"]*"|-?[\d.]+n?|true|false|undefined|\[[^…\]]*\]|\{[^…}]*\})(?=$|[:;,])/;
+
+test("the guide's code runs, and its expressions are what it says", async () => {
+  const text = readFileSync(GUIDE, "utf8");
+  const blocks = [...text.matchAll(/```js\n(.*?)```/gs)].map((match) => match[1]!);
+  assert.ok(blocks.length >= 9);
+  let claims = 0;
+  const lines = blocks
+    .flatMap((block) => block.split("\n"))
+    .map((line) => {
+      const claim = CLAIM.exec(line);
+      if (claim === null || /^(const|let|import|for|export|\/\/)/.test(line)) return line;
+      claims++;
+      return `assert.deepEqual(plain(${claim[1]}), ${claim[2]});`;
+    });
+  assert.ok(claims >= 10, `${claims} expressions with a value`);
+  const imports = lines.filter((line) => line.startsWith("import "));
+  const rest = lines.filter((line) => !line.startsWith("import "));
+  const code = [
+    'import assert from "node:assert/strict";',
+    ...new Set(imports),
+    'import { isView as isView_, toObject as toObject_ } from "livebuf";',
+    "const plain = (value) => (isView_(value) ? toObject_(value) : value);",
+    "console.log = () => {};",
+    ...rest,
+  ].join("\n");
+  mkdirSync(FOLDER, { recursive: true });
+  const file = new URL("guide.js", FOLDER);
+  writeFileSync(file, code);
+  await import(file.href);
+});

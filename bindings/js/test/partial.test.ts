@@ -1,0 +1,184 @@
+// Documents of which parts are fetched, by HTTP from a server of this test and out of a Blob.
+
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { fromJSON } from "../src/encode.js";
+import { get, has, keys, LivebufError, toObject } from "../src/index.js";
+import { Partial } from "../src/partial.js";
+
+interface Routes {
+  routes: { path: string; weight: number; next: number[] }[];
+  byName: Record<string, { n: number }>;
+  title: string;
+}
+
+const value: Routes = {
+  routes: Array.from({ length: 20_000 }, (_, i) => ({
+    path: `/a/path/of/the/manifest/${i}/${(i * 7919) % 10_007}`,
+    weight: i / 4,
+    next: Array.from({ length: i % 4 }, (_, k) => i + k),
+  })),
+  byName: Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`name ${i}`, { n: i }])),
+  title: "a manifest",
+};
+const bytes = fromJSON(JSON.stringify(value));
+
+/** Serves bytes by ranges, as `answer` changes them. */
+async function serve(
+  run: (url: string, requests: string[]) => Promise<void>,
+  answer?: (request: IncomingMessage, response: ServerResponse) => boolean,
+): Promise<void> {
+  const requests: string[] = [];
+  const server: Server = createServer((request, response) => {
+    requests.push(String(request.headers.range));
+    if (answer?.(request, response)) return;
+    const [from, to] = /bytes=(\d+)-(\d+)/.exec(String(request.headers.range))!.slice(1).map(Number) as [
+      number,
+      number,
+    ];
+    const part = bytes.subarray(from, to + 1);
+    response.writeHead(206, {
+      ETag: '"1"',
+      "Content-Range": `bytes ${from}-${from + part.length - 1}/${bytes.length}`,
+    });
+    response.end(part);
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  try {
+    await run(`http://127.0.0.1:${(server.address() as AddressInfo).port}/manifest.lbuf`, requests);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const rejects = (promise: Promise<unknown>, kind: string, message?: RegExp) =>
+  assert.rejects(promise, (error: unknown) => {
+    assert.ok(error instanceof LivebufError, String(error));
+    assert.equal(error.kind, kind);
+    if (message) assert.match(error.message, message);
+    return true;
+  });
+
+test("a few values of a large document take a few requests", async () => {
+  await serve(async (url, requests) => {
+    const doc = await Partial.fetch<Routes>(url, { page: 4096 });
+    assert.equal(doc.length, bytes.length);
+    assert.equal(await doc.read((root) => root.title), "a manifest");
+    assert.equal(await doc.read((root) => root.routes.at(12_345).path), value.routes[12_345]!.path);
+    assert.deepEqual(await doc.read((root) => root.routes.at(777)), value.routes[777]);
+    assert.deepEqual(await doc.read((root) => toObject(root.byName["name 4321"]!)), { n: 4321 });
+    assert.equal(await doc.read((root) => has(root.byName, "name 5000")), false);
+    assert.equal(await doc.read((_root, document) => document.get("routes", 19_999, "next", 2)), 20_001);
+    assert.ok(doc.stats.bytes < bytes.length / 8, `${doc.stats.bytes} of ${bytes.length} bytes`);
+    assert.equal(doc.stats.requests, requests.length);
+    // What is here is not fetched again.
+    const before = requests.length;
+    assert.equal(await doc.read((root) => root.routes.at(12_345).path), value.routes[12_345]!.path);
+    assert.equal(requests.length, before);
+  });
+});
+
+test("everything can be read in the end", async () => {
+  const doc = await Partial.blob<Routes>(new Blob([bytes]), { page: 65_536 });
+  assert.deepEqual(await doc.read((root) => root), value);
+  assert.deepEqual(await doc.read((root) => keys(root.byName)), Object.keys(value.byName));
+  assert.deepEqual(
+    await doc.read((root) => root.routes.column("weight").toArray()),
+    value.routes.map((route) => route.weight),
+  );
+});
+
+test("a column is fetched as a whole", async () => {
+  const doc = await Partial.blob<Routes>(new Blob([bytes]), { page: 1024 });
+  const sum = await doc.read((root) => {
+    const { values } = root.routes.column("weight");
+    return (values as Float32Array).reduce((a, b) => a + b);
+  });
+  assert.equal(
+    sum,
+    value.routes.reduce((total, route) => total + route.weight, 0),
+  );
+  assert.ok(doc.stats.requests < 20, `${doc.stats.requests} requests`);
+});
+
+test("prefetch brings bytes before they are asked for", async () => {
+  await serve(async (url, requests) => {
+    const doc = await Partial.fetch<Routes>(url);
+    await doc.prefetch(0, doc.length);
+    const before = requests.length;
+    assert.deepEqual(await doc.read((root) => root), value);
+    assert.equal(requests.length, before);
+  });
+});
+
+test("a server that knows no ranges sends all once", async () => {
+  await serve(
+    async (url, requests) => {
+      const doc = await Partial.fetch<Routes>(url);
+      assert.deepEqual(await doc.read((root) => get(root, "routes", 19_000)), value.routes[19_000]);
+      assert.equal(requests.length, 1);
+    },
+    (_, response) => {
+      response.end(bytes);
+      return true;
+    },
+  );
+});
+
+test("a file that changes while it is read is an error", async () => {
+  let n = 0;
+  await serve(
+    async (url) => {
+      const doc = await Partial.fetch<Routes>(url);
+      await rejects(
+        doc.read((root) => root),
+        "Io",
+        /changed/,
+      );
+    },
+    (_, response) => {
+      response.setHeader("ETag", `"${n++}"`);
+      const [from, to] = /bytes=(\d+)-(\d+)/.exec(String(_.headers.range))!.slice(1).map(Number) as [number, number];
+      response.writeHead(206);
+      response.end(bytes.subarray(from, to + 1));
+      return true;
+    },
+  );
+});
+
+test("what is no document, or is cut short, says so", async () => {
+  await rejects(Partial.blob(new Blob(['{"a":1}'])), "NotADocument");
+  await rejects(Partial.blob(new Blob([])), "NotADocument");
+  const cut = await Partial.blob(new Blob([bytes.subarray(0, 100_000)]));
+  await rejects(
+    cut.read((root) => root),
+    "Truncated",
+  );
+  await serve(
+    async (url) => rejects(Partial.fetch(url), "Io", /404/),
+    (_, response) => {
+      response.writeHead(404);
+      response.end();
+      return true;
+    },
+  );
+  await assert.rejects(Partial.blob(new Blob([bytes]), { page: 1000 }), RangeError);
+});
+
+test("errors of the reader reach the caller, and a read that would never end is stopped", async () => {
+  await assert.rejects(
+    (await Partial.blob(new Blob([bytes]))).read(() => {
+      throw new SyntaxError("mine");
+    }),
+    SyntaxError,
+  );
+  const doc = await Partial.blob<Routes>(new Blob([bytes]), { page: 64, fetches: 3 });
+  await rejects(
+    doc.read((root) => root),
+    "BudgetExceeded",
+    /fetches/,
+  );
+});
