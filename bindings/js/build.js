@@ -8,7 +8,7 @@ import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { build } from "esbuild";
 
 /** The subpaths of the package. */
-const ENTRIES = ["index", "edit", "encode", "validate", "delta", "log", "partial", "node"].filter((name) =>
+const ENTRIES = ["index", "edit", "encode", "validate", "delta", "log", "partial", "shared", "node"].filter((name) =>
   existsSync(`src/${name}.ts`),
 );
 const common = { bundle: true, target: "es2022", platform: "neutral", logLevel: "warning", external: ["node:*"] };

@@ -342,11 +342,8 @@ class Sha256 {
 
   update(bytes: Uint8Array): this {
     this.length += bytes.length;
-    for (let at = 0; at < bytes.length; ) {
-      const size = Math.min(64 - this.filled, bytes.length - at);
-      this.block.set(bytes.subarray(at, at + size), this.filled);
-      this.filled += size;
-      at += size;
+    for (let i = 0; i < bytes.length; i++) {
+      this.block[this.filled++] = bytes[i]!;
       if (this.filled === 64) this.mix();
     }
     return this;

@@ -19,11 +19,11 @@ import { Planner } from "./edit/fresh.js";
 import { addToRow, costOf, deleteMember, deleteOfRow, renameMember, setMember } from "./edit/object.js";
 import { reserve } from "./edit/space.js";
 import { LivebufError } from "./error.js";
-import { keyOf } from "./key.js";
+import { type Key, keyOf } from "./key.js";
 import * as L from "./layout.js";
 import { load, Memory, type Source } from "./memory.js";
 import { plain } from "./object.js";
-import { ARRAY, Cursor, columnsOf, extraOf, isNested, MAP, Members, ROW, SCALAR } from "./read.js";
+import { ARRAY, Cursor, columnsOf, extraOf, findInShape, isNested, MAP, Members, ROW, SCALAR } from "./read.js";
 import { check } from "./validate.js";
 import { isView, stateOf, viewAt, walk } from "./view.js";
 
@@ -57,10 +57,13 @@ export class Editor<T = unknown> extends Document<T> {
       if (state.m !== m) throw new LivebufError("StaleHandle", "this is a value of another document");
       return { cursor: state.cursor(), depth: state.depth };
     }
-    if (!Array.isArray(target)) throw new LivebufError("WrongType", "a target is a view, or an array of keys and indexes");
+    if (!Array.isArray(target))
+      throw new LivebufError("WrongType", "a target is a view, or an array of keys and indexes");
     const cursor = new Cursor(m).toRoot();
-    if (!walk(cursor, target as (string | number)[])) throw new LivebufError("NotFound", `there is no ${JSON.stringify(target)}`);
-    if (cursor.kind === SCALAR) throw new LivebufError("WrongType", `${JSON.stringify(target)} is no object and no array`);
+    if (!walk(cursor, target as (string | number)[]))
+      throw new LivebufError("NotFound", `there is no ${JSON.stringify(target)}`);
+    if (cursor.kind === SCALAR)
+      throw new LivebufError("WrongType", `${JSON.stringify(target)} is no object and no array`);
     return { cursor, depth: target.length + 1 };
   }
 
@@ -104,7 +107,7 @@ export class Editor<T = unknown> extends Document<T> {
       return;
     }
     const k = planner.key(String(key));
-    const m = this.#begin(planner.size + objectCost(this.memory, cursor));
+    const m = this.#begin(planner.size + objectCost(this.memory, cursor, k));
     if (cursor.kind === ROW) addToRow(m, cursor.at, cursor.row, k, node);
     else setMember(m, cursor.home, k, node);
   }
@@ -113,14 +116,14 @@ export class Editor<T = unknown> extends Document<T> {
   delete(target: Target, key: string | number): boolean {
     const { cursor } = this.#find(target);
     if (cursor.kind === ARRAY) {
-      const i = typeof key === "number" && key < 0 ? key + cursor.count : Number(key);
-      if (!(Number.isInteger(i) && i >= 0 && i < cursor.count)) return false;
-      this.splice(target, i, 1);
+      const i = indexOf(cursor, key);
+      if (i < 0 || i >= cursor.count) return false;
+      this.#splice(target, i, 1, []);
       return true;
     }
     const k = keyOf(String(key));
     if (!cursor.clone().toMember(k)) return false;
-    const m = this.#begin(objectCost(this.memory, cursor));
+    const m = this.#begin(objectCost(this.memory, cursor, k));
     return cursor.kind === ROW ? deleteOfRow(m, cursor.at, cursor.row, k) : deleteMember(m, cursor.home, k);
   }
 
@@ -173,7 +176,7 @@ export class Editor<T = unknown> extends Document<T> {
   /** Puts the elements of an array in another order: element i becomes that of `order[i]`, and each is in it once. */
   reorder(target: Target, order: readonly number[]): void {
     const { cursor } = this.#array(target);
-    const { count, first } = cursor;
+    const { count } = cursor;
     const seen = new Uint8Array(count);
     for (const i of order) {
       if (!(i >= 0 && i < count && Number.isInteger(i)) || seen[i] === 1) break;
@@ -185,7 +188,7 @@ export class Editor<T = unknown> extends Document<T> {
     refuseTensor(this.memory, cursor.at);
     const m = this.#begin(listCost(this.memory, cursor) + spaceOf(this.memory, cursor.at));
     const header = detach(m, cursor);
-    arrange(m, header, header === cursor.at ? order.map((i) => first + i) : order);
+    arrange(m, header, order);
   }
 
   /** Sorts an array. The values that are compared are views where they are objects or arrays. */
@@ -214,16 +217,17 @@ export class Editor<T = unknown> extends Document<T> {
     const member = cursor.clone();
     if (!member.toMember(old)) throw new LivebufError("NotFound", `there is no member ${JSON.stringify(from)}`);
     if (from === to) return;
-    if (cursor.clone().toMember(key)) throw new LivebufError("KeyExists", `there is a member ${JSON.stringify(to)} already`);
+    if (cursor.clone().toMember(key))
+      throw new LivebufError("KeyExists", `there is a member ${JSON.stringify(to)} already`);
     if (cursor.kind === ROW) {
       const planner = this.#plan(1);
       const node = planner.copy(member);
-      const m = this.#begin(planner.size + objectCost(this.memory, cursor));
+      const m = this.#begin(planner.size + objectCost(this.memory, cursor, old) + objectCost(this.memory, cursor, key));
       deleteOfRow(m, cursor.at, cursor.row, old);
       addToRow(m, cursor.at, cursor.row, key, node);
       return;
     }
-    const m = this.#begin(2 * key.bytes.length + objectCost(this.memory, cursor));
+    const m = this.#begin(2 * key.bytes.length + objectCost(this.memory, cursor, old));
     renameMember(m, cursor.home, old, key);
   }
 
@@ -266,11 +270,24 @@ export class Editor<T = unknown> extends Document<T> {
  * @throws LivebufError of the kind that {@link check} finds; ReadOnly if only a newer version may edit it.
  */
 export function edit<T = unknown>(source: Source | Document<T>, options: EditOptions = {}): Editor<T> {
-  const m = source instanceof Document ? source.memory : load(source);
-  if (m.u8[6] !== 0) throw new LivebufError("ReadOnly", "this document needs a newer version of this package to be edited", 6);
+  let m = source instanceof Document ? source.memory : load(source);
+  if (m.u8[6] !== 0)
+    throw new LivebufError("ReadOnly", "this document needs a newer version of this package to be edited", 6);
   if (options.trusted !== true && !m.valid) check(m);
   m.valid = true;
+  if (source instanceof Document) m = takeOver(m);
   return new Editor<T>(m);
+}
+
+/** The bytes of a document that was opened to be read. It is read through the editor from then on. */
+function takeOver(from: Memory): Memory {
+  const m = new Memory(from.u8);
+  m.used = from.used;
+  m.valid = from.valid;
+  // The views that it gave do not follow their values, so they end.
+  from.used = 0;
+  from.epoch++;
+  return m;
 }
 
 /** A new document of a value, to be edited further. */
@@ -287,11 +304,17 @@ export function create<T = unknown>(value: T): Editor<T> {
   return editor;
 }
 
-/** An index of an array, from 0 to `most`. */
+/** An index of an array, which may count from the end; −1 if it is none. */
+function indexOf(cursor: Cursor, key: string | number): number {
+  const i = typeof key === "number" ? key : /^(0|[1-9]\d*)$/.test(key) ? Number(key) : -Infinity;
+  const from = i < 0 ? i + cursor.count : i;
+  return Number.isInteger(from) && from >= 0 ? from : -1;
+}
+
+/** The same, from 0 to `most`. */
 function index(cursor: Cursor, key: string | number, most: number): number {
-  let i = typeof key === "number" ? key : /^(0|[1-9]\d*)$/.test(key) ? Number(key) : NaN;
-  if (i < 0) i += cursor.count;
-  if (Number.isInteger(i) && i >= 0 && i <= most) return i;
+  const i = indexOf(cursor, key);
+  if (i >= 0 && i <= most) return i;
   throw new LivebufError("IndexOutOfRange", `the array has ${cursor.count} elements, and no index ${key}`);
 }
 
@@ -333,19 +356,22 @@ function bytesBelow(m: Memory, header: number): number {
 
 /** At most so many bytes it takes to change a column, which may have to move or to be converted. */
 function spaceOf(m: Memory, header: number): number {
-  return 3 * bytesBelow(m, header);
+  return 4 * bytesBelow(m, header);
 }
 
 /** The same for an array in a list, which may have to become one of arrays. */
 const listCost = (m: Memory, cursor: Cursor): number =>
   cursor.listRow < 0 ? 0 : spaceOf(m, ownerOf(m, cursor.home)) + 64 * m.u32[(ownerOf(m, cursor.home) >>> 2) + 1]!;
 
-/** The same for an object. */
-function objectCost(m: Memory, cursor: Cursor): number {
-  if (cursor.kind === MAP) return costOf(m, cursor.home) + spaceOf(m, cursor.at + L.MAP_VALUES);
-  if (cursor.kind !== ROW) return costOf(m, cursor.home);
-  const extra = extraOf(m, cursor.at, cursor.row);
-  return 512 + spaceOf(m, ownerOf(m, cursor.home)) + (extra === 0 ? 0 : costOf(m, extra));
+/** The same for a member of an object. */
+function objectCost(m: Memory, cursor: Cursor, key: Key): number {
+  const { at, home, row } = cursor;
+  if (cursor.kind === MAP) return costOf(m, home) + spaceOf(m, at + L.MAP_VALUES);
+  if (cursor.kind !== ROW) return costOf(m, home);
+  const i = findInShape(m, m.u32[(at >>> 2) + 1]!, columnsOf(m, at), key);
+  if (i >= 0) return spaceOf(m, at + L.TABLE_SIZE + 16 * i);
+  const [extras, extra] = [m.u32[(at >>> 2) + 4]!, extraOf(m, at, row)];
+  return 512 + (extras === 0 ? 0 : spaceOf(m, extras)) + (extra === 0 ? 0 : costOf(m, extra));
 }
 
 /** How deep containers are within each other. */

@@ -5,6 +5,7 @@ export { Document, open } from "./document.js";
 export { type ErrorKind, LivebufError } from "./error.js";
 export type { Source } from "./memory.js";
 export type { PlainOptions } from "./object.js";
+export { proxy } from "./proxy.js";
 export {
   Decimal,
   Float,

@@ -3,9 +3,27 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { create, edit } from "../src/edit.js";
-import { open } from "../src/index.js";
+import { create, type Editor, edit } from "../src/edit.js";
+import { encode } from "../src/encode.js";
+import {
+  Decimal,
+  Float,
+  get,
+  keys,
+  LocalDate,
+  LocalDateTime,
+  LocalTime,
+  NumberText,
+  open,
+  Uuid,
+} from "../src/index.js";
+import { hashOf, keyOf } from "../src/key.js";
+import * as L from "../src/layout.js";
+import { findInShape } from "../src/read.js";
 import { validate } from "../src/validate.js";
+import { cursorOf } from "../src/view.js";
+
+const ALL = process.env.LIVEBUF_ALL !== undefined;
 
 const TESTDATA = new URL("../../../../testdata/", import.meta.url);
 
@@ -32,4 +50,333 @@ test("a new document", () => {
   const doc = create({ a: [1, 2, 3], b: { c: "a longer text than seven" }, d: null });
   assert.equal(doc.toText(), '{"a":[1,2,3],"b":{"c":"a longer text than seven"},"d":null}');
   validate(doc.bytes);
+});
+
+const lbuf = (value: unknown): Uint8Array => encode(value);
+
+/** The document is valid, and prints as this value does. */
+function is(doc: Editor, value: unknown): void {
+  validate(doc.bytes);
+  assert.equal(doc.toText(), JSON.stringify(value));
+}
+
+const ROWS = Array.from({ length: 20 }, (_, i) => ({
+  id: i,
+  name: `name ${i % 3}`,
+  note: i % 4 === 0 ? null : `note ${i}`,
+  price: i + 0.5,
+  tags: ["a", "b"].slice(0, i % 3),
+  at: { x: i, y: -i },
+}));
+/** The code of an array's column. */
+const codeOf = (doc: Editor, ...path: (string | number)[]): number => {
+  const cursor = cursorOf(doc.get(...path) as object);
+  return doc.memory.u8[cursor.at + 1]!;
+};
+
+test("tables stay tables", () => {
+  const doc = edit(lbuf({ rows: ROWS })) as Editor;
+  const model = structuredClone(ROWS) as Record<string, unknown>[];
+  assert.equal(codeOf(doc, "rows"), L.STRUCT);
+  const header = (name: string): number => {
+    const { at } = cursorOf(doc.get("rows") as object);
+    const table = doc.memory.u32[(at >>> 2) + 3]!;
+    const i = findInShape(doc.memory, doc.memory.u32[(table >>> 2) + 1]!, 100, keyOf(name));
+    return doc.memory.u8[table + L.TABLE_SIZE + 16 * i + 1]!;
+  };
+  const codes = Object.keys(ROWS[0]!).map(header);
+  assert.ok(codes.includes(L.STRUCT) && codes.includes(L.LISTS));
+  const row = { id: 7, name: "name 1", note: "a new note", price: 2.5, tags: ["c"], at: { x: 5, y: 6 } };
+  doc.push(["rows"], row, { ...row, tags: [] });
+  model.push(row, { ...row, tags: [] });
+  doc.insert(["rows"], 3, { ...row, note: null });
+  model.splice(3, 0, { ...row, note: null });
+  assert.deepEqual(doc.splice(["rows"], 0, 2), model.splice(0, 2));
+  const fifth = doc.get("rows", 5) as Record<string, unknown>;
+  doc.set(fifth, "id", 100);
+  doc.set(fifth, "name", "name 99");
+  doc.set(fifth, "tags", ["a", "b", "c"]);
+  doc.set(["rows", 5, "at"], "y", 1);
+  Object.assign(model[5]!, { id: 100, name: "name 99", tags: ["a", "b", "c"] });
+  (model[5] as { at: { y: number } }).at.y = 1;
+  doc.delete(["rows", 6], "name");
+  delete model[6]!.name;
+  doc.set(["rows", 7], "further", [1]);
+  model[7]!.further = [1];
+  is(doc, { rows: model });
+  assert.deepEqual(Object.keys(ROWS[0]!).map(header), codes);
+  const many = Array.from({ length: 9 }, (_, i) => ({ ...row, id: i, further: i }));
+  doc.insert(["rows"], 5, ...many);
+  model.splice(5, 0, ...structuredClone(many));
+  is(doc, { rows: model });
+  doc.splice(["rows"], 5, 9);
+  model.splice(5, 9);
+  doc.reorder(
+    ["rows"],
+    model.map((_, i) => model.length - 1 - i),
+  );
+  model.reverse();
+  is(doc, { rows: model });
+  assert.equal(fifth, doc.get("rows", model.length - 6));
+  assert.equal(fifth.id, 100);
+  assert.equal(codeOf(doc, "rows"), L.STRUCT);
+  // A wider integer widens its column only.
+  doc.set(["rows", 0], "id", 1e12);
+  model[0]!.id = 1e12;
+  is(doc, { rows: model });
+  assert.equal(header("id"), L.I64);
+  assert.equal(codeOf(doc, "rows"), L.STRUCT);
+});
+
+test("an array in a list gets a length of its own, and views follow", () => {
+  const doc = edit(lbuf({ rows: ROWS })) as Editor;
+  const tags = doc.get("rows", 2, "tags") as { length: number; at(i: number): unknown };
+  const at = doc.get("rows", 2, "at") as { x: number };
+  doc.push(tags, "c");
+  assert.deepEqual([tags.length, tags.at(2)], [3, "c"]);
+  doc.delete(["rows"], 0);
+  assert.equal(tags, doc.get("rows", 1, "tags"));
+  assert.equal(at.x, 2);
+  doc.set(["rows"], 0, "no object");
+  assert.equal(at, doc.get("rows", 1, "at"));
+  assert.equal(at.x, 2);
+  doc.delete(["rows"], 1);
+  assert.throws(() => at.x, { kind: "StaleHandle" });
+  assert.throws(() => tags.length, { kind: "StaleHandle" });
+  validate(doc.bytes);
+});
+
+test("an object shows the members that it gets and loses", () => {
+  const doc = create({ a: 1 }) as Editor;
+  const { root } = doc as unknown as { root: Record<string, unknown> };
+  doc.set(root, "b", "two");
+  assert.equal(root.b, "two");
+  doc.set(root, "toJSON", 5);
+  assert.equal(JSON.stringify(root), '{"a":1,"b":"two","toJSON":5}');
+  doc.delete(root, "toJSON");
+  doc.delete(root, "a");
+  assert.equal(root.a, undefined);
+  for (let i = 0; i < 300; i++) doc.set(root, `key ${i}`, { i });
+  assert.deepEqual([(root["key 299"] as { i: number }).i, root.b, root.a], [299, "two", undefined]);
+  assert.equal(doc.root, root);
+  for (let i = 0; i < 290; i++) doc.delete(root, `key ${i}`);
+  assert.equal(keys(root).length, 11);
+  assert.deepEqual((root["key 295"] as { i: number }).i, 295);
+  validate(doc.bytes);
+  doc.replaceRoot([1]);
+  assert.throws(() => root.b, { kind: "StaleHandle" });
+  assert.equal((doc.root as unknown as unknown[]).length, 1);
+});
+
+test("members keep their order", () => {
+  const doc = create({ a: 1, b: 2, c: 3 }) as Editor;
+  doc.delete([], "b");
+  doc.rename([], "a", "b");
+  is(doc, { b: 1, c: 3 });
+  doc.rename([], "b", "k".repeat(300));
+  is(doc, { ["k".repeat(300)]: 1, c: 3 });
+  doc.rename([], "k".repeat(300), "z");
+  is(doc, { z: 1, c: 3 });
+  assert.throws(() => doc.rename([], "z", "c"), { kind: "KeyExists" });
+  assert.throws(() => doc.rename([], "y", "x"), { kind: "NotFound" });
+  const list = create([3, 1, 2]) as Editor;
+  list.sort([], (a, b) => (a as number) - (b as number));
+  is(list, [1, 2, 3]);
+});
+
+test("an edit that fails changes nothing", () => {
+  const circle: Record<string, unknown> = { a: 1 };
+  circle.b = [circle];
+  const doc = edit(lbuf({ a: [1, 2], rows: ROWS, n: Float64Array.from([1, 2, 3]) })) as Editor;
+  const before = doc.bytes.slice();
+  const fails = (kind: string, call: () => unknown): void => {
+    assert.throws(call, { name: "LivebufError", kind });
+    assert.deepEqual(doc.bytes, before);
+  };
+  fails("BadValue", () => doc.set([], "x", { deep: [1, { f: () => 0 }] }));
+  fails("BadValue", () => doc.push(["a"], "fine", Symbol("no")));
+  fails("BadValue", () => doc.set([], "x", undefined));
+  fails("BadValue", () => doc.set([], "x", new Map([[1, 2]])));
+  fails("NestingLimit", () => doc.set([], "x", circle));
+  fails("BadText", () => doc.set(["rows", 1], "name", "half \ud800"));
+  fails("BadText", () => doc.set([], "half \ud800", 1));
+  fails("IndexOutOfRange", () => doc.set(["a"], 2, 1));
+  fails("IndexOutOfRange", () => doc.set(["a"], "x", 1));
+  fails("IndexOutOfRange", () => doc.insert(["a"], 3, 1));
+  fails("NotFound", () => doc.set(["b"], "x", 1));
+  fails("WrongType", () => doc.set(["a", 0], "x", 1));
+  fails("WrongType", () => doc.push([], 1));
+  fails("WrongType", () => doc.set("a" as unknown as object, "x", 1));
+  fails("BadPointer", () => doc.setPointer("a", 1));
+  fails("BadValue", () => doc.reorder(["a"], [0, 0]));
+  fails("TensorMismatch", () => doc.push(["n"], 1));
+  fails("TensorMismatch", () => doc.set(["n"], 0, "text"));
+  fails("StaleHandle", () => doc.set(create({}).root, "x", 1));
+  assert.equal(doc.delete([], "b"), false);
+  assert.equal(doc.delete(["a"], 5), false);
+  assert.equal(doc.delete(["a"], ""), false);
+  assert.deepEqual(doc.bytes, before);
+  assert.throws(() => doc.set([], "x", { deep: [1, { f: () => 0 }] }), { path: "/deep/1/f" });
+});
+
+test("values are nested in at most 1,000 levels", () => {
+  let value: unknown = 1;
+  for (let i = 0; i < 999; i++) value = i % 2 === 0 ? [value] : { a: value };
+  const doc = create({}) as Editor;
+  doc.set([], "deep", value);
+  validate(doc.bytes);
+  assert.throws(() => doc.set([], "deep", [value]), { kind: "NestingLimit" });
+  const copy = edit(doc.bytes.slice()) as Editor;
+  const path = ["deep", ...Array.from({ length: 998 }, (_, i) => (i % 2 === 0 ? 0 : "a"))];
+  const inner = copy.get(...path) as object;
+  copy.set(inner, 0, 2);
+  assert.throws(() => copy.set(inner, 0, []), { kind: "NestingLimit" });
+  assert.throws(() => copy.push(path, []), { kind: "NestingLimit" });
+  copy.set([], "other", copy.get("deep"));
+  validate(copy.bytes);
+  copy.delete([], "deep");
+  copy.replaceRoot(null);
+  validate(copy.bytes);
+});
+
+test("space is used again", () => {
+  const doc = create({ a: 1, t: "", list: [] as string[], b: "another text" }) as Editor;
+  let x = 1;
+  for (let i = 0; i < (ALL ? 1_000_000 : 60_000); i++) {
+    x = (Math.imul(x, 1_664_525) + 1_013_904_223) >>> 0;
+    const text = "x".repeat((x >>> 8) % 1000);
+    doc.set([], "t", text);
+    if (i % 16 === 0) doc.push(["list"], text.slice(0, 40));
+    if (i % 64 === 63) doc.splice(["list"], 0, 4);
+    // What is in use is at most 1,000 bytes of text, a list of 4 texts of 40, and about 300 others.
+    assert.ok(doc.bytes.length <= 2 * 1500, `${i}: ${doc.bytes.length}`);
+  }
+  validate(doc.bytes);
+  const { used, free, live } = doc.stats();
+  assert.deepEqual([used, free + live], [doc.bytes.length, used]);
+  for (let i = 0; i < 1000; i++) {
+    doc.set([], "object", { [`a long key, ${i % 10}`]: i, b: [{ c: "some text that is long" }] });
+    doc.delete([], "object");
+  }
+  assert.ok(doc.bytes.length < 3000, `${doc.bytes.length}`);
+});
+
+test("bytes are changed where they are, while there is room", () => {
+  const bytes = lbuf({ a: "some text", b: [1] });
+  const room = new Uint8Array(4096);
+  room.set(bytes);
+  const doc = edit(room) as Editor;
+  doc.set([], "a", "another text, longer");
+  doc.push(["b"], 2, 3);
+  assert.equal(doc.bytes.buffer, room.buffer);
+  assert.equal(open(room).toText(), doc.toText());
+  const exact = edit(bytes.slice()) as Editor;
+  exact.set([], "c", "x".repeat(5000));
+  is(exact, { a: "some text", b: [1], c: "x".repeat(5000) });
+  const Resizable = ArrayBuffer as unknown as new (size: number, options: { maxByteLength: number }) => ArrayBuffer;
+  const Shared = SharedArrayBuffer as unknown as new (
+    size: number,
+    options: { maxByteLength: number },
+  ) => SharedArrayBuffer;
+  for (const buffer of [
+    new Resizable(bytes.length, { maxByteLength: 65_536 }),
+    new Shared(bytes.length, { maxByteLength: 65_536 }),
+  ]) {
+    new Uint8Array(buffer).set(bytes);
+    const grown = edit(buffer) as Editor;
+    grown.set([], "c", "x".repeat(10_000));
+    assert.equal(grown.bytes.buffer, buffer);
+    is(grown, { a: "some text", b: [1], c: "x".repeat(10_000) });
+    grown.set([], "c", "x".repeat(70_000));
+    assert.notEqual(grown.bytes.buffer, buffer);
+    is(grown, { a: "some text", b: [1], c: "x".repeat(70_000) });
+  }
+  const odd = new Uint8Array(bytes.length + 4).subarray(4);
+  odd.set(bytes);
+  const copy = edit(odd) as Editor;
+  copy.set([], "a", 1);
+  is(copy, { a: 1, b: [1] });
+});
+
+test("flags, damaged documents, and documents that were open", () => {
+  const bytes = lbuf({ a: 1 });
+  const flags = bytes.slice();
+  flags[6] = 1;
+  assert.throws(() => edit(flags), { kind: "ReadOnly" });
+  const ignored = bytes.slice();
+  ignored[7] = 4;
+  const doc = edit(ignored) as Editor;
+  doc.set([], "a", 2);
+  assert.equal(doc.bytes[7], 0);
+  const damaged = bytes.slice();
+  damaged[20] = 64;
+  assert.throws(() => edit(damaged), { name: "LivebufError" });
+  const opened = open<{ a: number }>(bytes.slice());
+  const { root } = opened;
+  const editor = edit(opened);
+  editor.set([], "a", 3);
+  assert.equal(editor.root.a, 3);
+  assert.throws(() => root.a, { name: "LivebufError" });
+});
+
+test("maps whose keys collide", () => {
+  const colliding: string[] = [];
+  for (let i = 0; colliding.length < 260; i++) {
+    const key = `key ${i}`;
+    if (hashOf(new TextEncoder().encode(key))[0] < 2 ** 32 / 1024) colliding.push(key);
+  }
+  const doc = create({}) as Editor;
+  const model: Record<string, number> = {};
+  colliding.forEach((key, i) => {
+    doc.set([], key, i);
+    model[key] = i;
+  });
+  is(doc, model);
+  for (let i = 0; i < 260; i += 3) {
+    assert.ok(doc.delete([], colliding[i]!));
+    delete model[colliding[i]!];
+  }
+  is(doc, model);
+  for (const key of colliding) assert.equal(doc.get(key), model[key]);
+  for (let i = 0; i < 260; i++) {
+    doc.set([], `more ${i}`, i);
+    model[`more ${i}`] = i;
+  }
+  is(doc, model);
+  for (const key of Object.keys(model)) doc.delete([], key);
+  is(doc, {});
+});
+
+test("values of every kind", () => {
+  const values = {
+    date: LocalDate.from("2026-11-23"),
+    time: LocalTime.from("08:30:00.250"),
+    both: LocalDateTime.from("2026-11-23T08:30:00"),
+    stamp: new Date(0),
+    uuid: Uuid.from("00112233-4455-6677-8899-aabbccddeeff"),
+    decimal: [Decimal.from("19.90"), Decimal.from("-12345678901234567890.5")],
+    bytes: new Uint8Array([1, 2, 3]),
+    big: [2n ** 64n - 1n, -(2n ** 63n), 2n ** 70n],
+    number: new NumberText("0.12345678901234567890123"),
+    float: [new Float(2), -0, 1e300, NaN],
+    tensor: new Float32Array([0.5, 2]),
+    made: { toJSON: () => ({ a: [undefined, 1], b: undefined }) },
+    map: new Map([["k", true]]),
+  };
+  const text =
+    '{"date":"2026-11-23","time":"08:30:00.250","both":"2026-11-23T08:30:00","stamp":"1970-01-01T00:00:00Z",' +
+    '"uuid":"00112233-4455-6677-8899-aabbccddeeff","decimal":[19.90,-12345678901234567890.5],"bytes":"AQID",' +
+    '"big":[18446744073709551615,-9223372036854775808,1180591620717411303424],"number":0.12345678901234567890123,' +
+    '"float":[2.0,-0.0,1e+300,null],"tensor":[0.5,2.0],"made":{"a":[null,1]},"map":{"k":true}}';
+  const doc = create(values) as Editor;
+  validate(doc.bytes);
+  assert.equal(doc.toText({ nonFinite: "null" }), text);
+  // Values of a document are copied as they are.
+  const copy = create(doc) as Editor;
+  validate(copy.bytes);
+  assert.equal(copy.toText({ nonFinite: "null" }), text);
+  copy.push(["float"], doc.get("decimal"), doc.root);
+  validate(copy.bytes);
+  assert.deepEqual(get(copy.get("float", 5) as object, "number"), values.number);
+  assert.equal(cursorOf(copy.get("tensor") as object).m.u8[cursorOf(copy.get("tensor") as object).at + 3], 1);
 });

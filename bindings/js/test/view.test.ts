@@ -17,6 +17,7 @@ import {
   LocalTime,
   NumberText,
   open,
+  proxy,
   size,
   Timestamp,
   toObject,
@@ -325,4 +326,35 @@ test("nesting of 1,000 levels is read", () => {
   const text = `${"[".repeat(999)}{}${"]".repeat(999)}`;
   assert.equal(doc(text).toText(), text);
   assert.equal(JSON.stringify(doc(text).toObject()), text);
+});
+
+test("a proxy is taken for a plain object", () => {
+  const text = '{"a":{"b":[1,{"c":null},"x"]},"length":5,"toString":1}';
+  const plain = proxy(doc(text).root);
+  assert.deepEqual({ ...plain }, { ...JSON.parse(text), a: plain.a });
+  assert.deepEqual(Object.keys(plain), ["a", "length", "toString"]);
+  assert.ok("a" in plain && !("z" in plain));
+  assert.ok(Array.isArray(plain.a.b));
+  assert.equal(plain.a.b.length, 3);
+  assert.equal(plain.a.b[1].c, null);
+  assert.equal(plain.a.b[3], undefined);
+  const [first, , third] = plain.a.b;
+  assert.deepEqual([first, third], [1, "x"]);
+  assert.deepEqual(
+    plain.a.b.map((x: unknown) => typeof x),
+    ["number", "object", "string"],
+  );
+  assert.deepEqual([...plain.a.b].length, 3);
+  assert.equal(plain.a, plain.a);
+  assert.equal(JSON.stringify(plain), text);
+  assert.deepEqual(Object.keys(plain.a.b), ["0", "1", "2"]);
+  assert.throws(() => {
+    plain.a.b[0] = 2;
+  }, TypeError);
+  assert.throws(() => {
+    delete plain.length;
+  }, TypeError);
+  assert.equal(proxy(5), 5);
+  const many = proxy(doc(`[${Array(9).fill('{"k":{"n":1}}').join(",")}]`).root);
+  assert.equal(many.filter((row: { k: { n: number } }) => row.k.n === 1).length, 9);
 });

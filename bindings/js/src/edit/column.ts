@@ -16,7 +16,7 @@ import {
   resolve,
   valuesAt,
 } from "../read.js";
-import { endViews, moveView, moveRows, showMembers } from "../view.js";
+import { endViews, moveRows, moveView, showMembers } from "../view.js";
 import { Fresh, floatOf, intOf, lift, setFloat } from "./fresh.js";
 import { dropShell, freeObject, freeShape, storeObject } from "./object.js";
 import { alloc, extend, free, freeSpan } from "./space.js";
@@ -134,7 +134,8 @@ function relayout(m: Memory, header: number, code: number, gaps: number, c: numb
   let to = c === 0 ? 0 : bitmaps(gaps);
   for (; from < before.length && to < after.length; from++, to++) {
     const [bits, start] = before[from]!;
-    if (code !== code0 && to === after.length - 1) for (let i = 0; i < n; i++) u8[after[to]![1] + 2 * i] = u8[start + i]!;
+    if (code !== code0 && to === after.length - 1)
+      for (let i = 0; i < n; i++) u8[after[to]![1] + 2 * i] = u8[start + i]!;
     else copyPart(m, bits, start, 0, after[to]![1], 0, n);
   }
   if (gaps !== 0 && c > 0) {
@@ -566,39 +567,28 @@ export function fill(m: Memory, header: number, items: Fresh[]): void {
   for (let i = 0; i < n; i++) putNew(m, header, i, items[i]!);
 }
 
+/** The columns of first elements, by their immediate tags. */
+const CODES = [
+  L.CELLS,
+  L.NULLS,
+  L.BOOL,
+  L.BOOL,
+  L.I64,
+  L.U64,
+  L.F64,
+  L.DECIMALS,
+  L.TIMESTAMPS,
+  L.DATES,
+  L.TIMES,
+  L.DATE_TIMES,
+];
+
 /** The column of a first element. */
-function codeOf(node: Fresh): number {
-  switch (node.tag) {
-    case L.FALSE:
-    case L.TRUE:
-      return L.BOOL;
-    case L.INT:
-      return L.I64;
-    case L.UINT:
-      return L.U64;
-    case L.FLOAT:
-      return L.F64;
-    case L.TEXT:
-      return L.TEXTS;
-    case L.OBJECT_NODE:
-      return L.OBJECTS;
-    case L.ARRAY_NODE:
-      return L.ARRAYS;
-    case L.DATE:
-      return L.DATES;
-    case L.TIME:
-      return L.TIMES;
-    case L.DATE_TIME:
-      return L.DATE_TIMES;
-    case L.TIMESTAMP:
-      return L.TIMESTAMPS;
-    case L.DECIMAL:
-      return L.DECIMALS;
-    case L.UUID:
-      return L.UUIDS;
-    default:
-      return L.CELLS;
-  }
+function codeOf({ tag }: Fresh): number {
+  if (tag === L.TEXT) return L.TEXTS;
+  if (tag === L.UUID) return L.UUIDS;
+  if (tag >= L.OBJECT_NODE) return tag === L.OBJECT_NODE ? L.OBJECTS : L.ARRAYS;
+  return CODES[tag] ?? L.CELLS;
 }
 
 function joined(a: number, b: number, items: Fresh[]): number {
@@ -609,20 +599,11 @@ function joined(a: number, b: number, items: Fresh[]): number {
 }
 
 /** Whether a float holds an integer exactly. One beyond 2⁵³ may be rounded to it, and has other bits. */
-const isSafe = (node: Fresh): boolean => Math.abs(intOf(node)) < 2 ** 53 || (Math.abs(intOf(node)) === 2 ** 53 && node.lo === 0);
+const isSafe = (node: Fresh): boolean =>
+  Math.abs(intOf(node)) < 2 ** 53 || (Math.abs(intOf(node)) === 2 ** 53 && node.lo === 0);
 
 /** Whether a float is a whole number, which a column of both would take for an integer. */
-const isWhole = (x: number, bound: number): boolean =>
-  Number.isInteger(x) && !Object.is(x, -0) && Math.abs(x) <= bound;
-
-const RANGES: { [code: number]: [number, number] } = {
-  [L.I8]: [-128, 127],
-  [L.I16]: [-32_768, 32_767],
-  [L.I32]: [-(2 ** 31), 2 ** 31 - 1],
-  [L.U8]: [0, 255],
-  [L.U16]: [0, 65_535],
-  [L.U32]: [0, 2 ** 32 - 1],
-};
+const isWhole = (x: number, bound: number): boolean => Number.isInteger(x) && !Object.is(x, -0) && Math.abs(x) <= bound;
 
 /** The code that a column must have to hold a value; the one that it has, if it does. */
 function codeFor(m: Memory, header: number, node: Fresh): number {
@@ -649,9 +630,10 @@ function codeFor(m: Memory, header: number, node: Fresh): number {
     if (integers) {
       if (code === L.I64) return code;
       if (code === L.U64) return node.hi < 0x80000000 ? code : L.CELLS;
-      const [low, high] = RANGES[code]!;
-      const value = intOf(node);
-      return value >= low && value <= high ? code : L.I64;
+      // As many values as the width has, half of them below 0 if there are such.
+      const all = 2 ** (8 * L.WIDTHS[code]!);
+      const value = intOf(node) + (code < L.U8 ? all / 2 : 0);
+      return value >= 0 && value < all ? code : L.I64;
     }
     if (!isSafe(node)) return L.CELLS;
     if (code === L.F32 || code === L.F64) return L.MARKED_F64;
@@ -662,7 +644,7 @@ function codeFor(m: Memory, header: number, node: Fresh): number {
   }
   if (tag === L.FLOAT) {
     const x = floatOf(node);
-    const narrow = Object.is(Math.fround(x), x) && x === x;
+    const narrow = !Number.isNaN(x) && Object.is(Math.fround(x), x);
     if (integers) {
       for (let i = count(m, header) - 1; i >= 0 && (code === L.I64 || code === L.U64); i--) {
         const at = (valuesAt(m, header) + 8 * i) >>> 2;
@@ -730,7 +712,7 @@ function fitsTensor(m: Memory, header: number, node: Fresh): boolean {
 function toHalf(x: number): number {
   const size = Math.abs(x);
   const sign = x < 0 || Object.is(x, -0) ? 0x8000 : 0;
-  if (x !== x) return 0x7e00;
+  if (Number.isNaN(x)) return 0x7e00;
   if (size >= 65520) return sign | 0x7c00;
   const exponent = Math.max(size === 0 ? -14 : Math.floor(Math.log2(size)), -14);
   const scaled = size / 2 ** (exponent - 10);
@@ -869,21 +851,20 @@ function putRow(m: Memory, header: number, row: number, node: Fresh): void {
   clear(m, header, row, 1);
   setValue(m, header, row);
   const fields: (Fresh | undefined)[] = new Array(k);
-  const rest = new Fresh(L.OBJECT_NODE);
+  const rest = { keys: [] as Key[], items: [] as Fresh[] };
   node.keys!.forEach((key, i) => {
     const place = findInShape(m, shape, k, key);
     if (place >= 0) fields[place] = node.items![i]!;
     else {
-      (rest.keys ??= []).push(key);
-      (rest.items ??= []).push(node.items![i]!);
+      rest.keys.push(key);
+      rest.items.push(node.items![i]!);
     }
   });
   const missing = new Fresh(L.NOTHING);
   for (let j = 0; j < k; j++) put(m, table + L.TABLE_SIZE + 16 * j, row, fields[j] ?? missing);
   if (m.u8[table + 1] === 1) absent(m, table + L.TABLE_SIZE + 16 * k, row, 1, L.NOTHING);
-  if (rest.keys !== null) {
-    settle(m, rest);
-    addExtra(m, table, row, rest.lo);
+  if (rest.keys.length > 0) {
+    addExtra(m, table, row, storeObject(m, Object.assign(new Fresh(L.OBJECT_NODE), rest)));
     showMembers(m, table, row);
   }
 }
@@ -908,10 +889,22 @@ function putList(m: Memory, header: number, slot: number, node: Fresh): void {
 /** Puts new slots with values among those of a column. */
 export function insertSlots(m: Memory, header: number, at: number, items: Fresh[]): void {
   if (isNested(m.u8[header + 1]!)) {
+    // One by one, since columns below may be converted while a slot has no value. Many come to the end first.
+    const old = count(m, header);
+    const behind = at < old && items.length > 4;
     items.forEach((item, i) => {
-      openSlots(m, header, at + i, 1);
-      put(m, header, at + i, item);
+      openSlots(m, header, (behind ? old : at) + i, 1);
+      put(m, header, (behind ? old : at) + i, item);
     });
+    if (behind) {
+      const n = items.length;
+      const slot = (i: number): number => (i < at ? i : i < at + n ? old + i - at : i - n);
+      arrange(
+        m,
+        header,
+        Array.from({ length: old + n }, (_, i) => slot(i)),
+      );
+    }
     return;
   }
   // The column is converted while all its slots have their values.
@@ -1087,7 +1080,7 @@ export function arrange(m: Memory, header: number, order: ArrayLike<number>): vo
     }
     arrange(m, elements, inner);
     shut(m, data + L.LIST_OFFSETS, n + 1, count(m, data + L.LIST_OFFSETS) - n - 1);
-    offsets.forEach((offset, i) => setOffset(m, data, i, offset));
+    for (let i = 0; i <= n; i++) setOffset(m, data, i, offsets[i]!);
   }
 }
 

@@ -3,7 +3,7 @@
 import { LivebufError } from "../error.js";
 import { encode, type Key, keyOf, spanLength, spanStart, textAt } from "../key.js";
 import * as L from "../layout.js";
-import type { Memory } from "../memory.js";
+import { Memory } from "../memory.js";
 import {
   ARRAY,
   type Cursor,
@@ -131,7 +131,8 @@ export class Planner {
   /** A key of an object. */
   key(text: string): Key {
     const key = keyOf(text);
-    if (key.bytes.length !== text.length && /\p{Cs}/u.test(text)) throw this.fail("BadText", "a key has half a surrogate");
+    if (key.bytes.length !== text.length && /\p{Cs}/u.test(text))
+      throw this.fail("BadText", "a key has half a surrogate");
     this.size += 32 + 2 * key.bytes.length;
     return key;
   }
@@ -150,14 +151,16 @@ export class Planner {
       }
       case "string": {
         const bytes = encode(value);
-        if (bytes.length !== value.length && /\p{Cs}/u.test(value)) throw this.fail("BadText", "a text has half a surrogate");
+        if (bytes.length !== value.length && /\p{Cs}/u.test(value))
+          throw this.fail("BadText", "a text has half a surrogate");
         this.size += bytes.length + 8;
         return setBytes(new Fresh(L.TEXT), bytes);
       }
       case "boolean":
         return new Fresh(value ? L.TRUE : L.FALSE);
       case "bigint":
-        if (value >= -(2n ** 63n) && value < 2n ** 64n) return setInt(new Fresh(value < 2n ** 63n ? L.INT : L.UINT), value);
+        if (value >= -(2n ** 63n) && value < 2n ** 64n)
+          return setInt(new Fresh(value < 2n ** 63n ? L.INT : L.UINT), value);
         return this.span(L.NUMBER_TEXT, encode(String(value)));
       case "undefined":
         return new Fresh(L.NULL);
@@ -174,11 +177,6 @@ export class Planner {
   }
 
   private object(value: object): Fresh {
-    if (isView(value as unknown)) return this.copy(cursorOf(value));
-    const { memory } = value as { memory?: unknown };
-    if (memory !== undefined && typeof (value as { toText?: unknown }).toText === "function") {
-      return this.copy(new Place(memory as Memory).toRoot());
-    }
     const { path } = this;
     if (Array.isArray(value)) {
       const node = this.container(L.ARRAY_NODE);
@@ -190,9 +188,10 @@ export class Planner {
       this.size += 32 + 12 * value.length;
       return node;
     }
-    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return this.binary(value);
-    const scalar = this.scalar(value);
-    if (scalar !== undefined) return scalar;
+    if (Object.getPrototypeOf(value) !== Object.prototype) {
+      const node = this.special(value);
+      if (node !== undefined) return node;
+    }
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON === "function") {
       const plain = toJSON.call(value, String(path.at(-1) ?? "")) as unknown;
@@ -205,18 +204,29 @@ export class Planner {
       }
     }
     const node = this.container(L.OBJECT_NODE);
-    node.keys = [];
-    const members = value instanceof Map ? (value as Map<string, unknown>) : Object.entries(value);
-    for (const [key, member] of members) {
-      if (member === undefined) continue;
+    const keys: Key[] = [];
+    node.keys = keys;
+    const isMap = value instanceof Map;
+    for (const key of isMap ? (value.keys() as Iterable<unknown>) : Object.keys(value)) {
       if (typeof key !== "string") throw this.fail("BadValue", "keys of a Map are strings");
+      const member: unknown = isMap ? value.get(key) : (value as Record<string, unknown>)[key];
+      if (member === undefined) continue;
       path.push(key);
-      node.keys.push(this.key(key));
+      keys.push(this.key(key));
       node.items!.push(this.value(member));
       path.pop();
     }
-    this.size += 96 + 24 * node.keys.length;
+    this.size += 96 + 24 * keys.length;
     return node;
+  }
+
+  /** What is neither an array nor a plain object; `undefined` where its members are its value. */
+  private special(value: object): Fresh | undefined {
+    if (isView(value as unknown)) return this.copy(cursorOf(value));
+    const { memory } = value as { memory?: unknown };
+    if (memory instanceof Memory) return this.copy(new Place(memory).toRoot());
+    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return this.binary(value);
+    return this.scalar(value);
   }
 
   /** A container, whose depth is checked, so that circles end. */
@@ -266,8 +276,10 @@ export class Planner {
       bytes[16] = scale;
       return this.span(L.LARGE_DECIMAL, bytes);
     }
-    if (value instanceof Number || value instanceof String || value instanceof Boolean) return this.value(value.valueOf());
-    if (value instanceof Reserved) throw this.fail("BadValue", "a value of a reserved tag can only be copied by its container");
+    if (value instanceof Number || value instanceof String || value instanceof Boolean)
+      return this.value(value.valueOf());
+    if (value instanceof Reserved)
+      throw this.fail("BadValue", "a value of a reserved tag can only be copied by its container");
     return undefined;
   }
 

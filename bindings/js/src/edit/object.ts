@@ -5,7 +5,18 @@ import * as L from "../layout.js";
 import type { Memory } from "../memory.js";
 import { columnsOf, extraOf, findInMap, findInShape, isHole, resolve, shapeCount, shapeKeys } from "../read.js";
 import { showMembers } from "../view.js";
-import { addExtra, arrange, clear, closeSlots, freeCell, freeNode, freeStorage, insertSlots, put, putCell } from "./column.js";
+import {
+  addExtra,
+  arrange,
+  clear,
+  closeSlots,
+  freeCell,
+  freeNode,
+  freeStorage,
+  insertSlots,
+  put,
+  putCell,
+} from "./column.js";
 import { Fresh, liftCell } from "./fresh.js";
 import { alloc, extend, free } from "./space.js";
 
@@ -19,13 +30,22 @@ const shapeSize = (m: Memory, shape: number): number =>
     ? L.word(8 + m.u8[shape + 1]!) + 8 * m.u8[shape + 1]!
     : L.word(16 + 2 * m.u32[(shape >>> 2) + 2]!) + 8 * m.u32[(shape >>> 2) + 2]!;
 
+/** Where the texts of keys were written. Shapes share them, so they are never freed. */
+const written = new WeakMap<Memory, WeakMap<Key, number>>();
+
 /** Writes a key's cell, and its text if that is not in it. In a map the text is owned. */
 function writeKey(m: Memory, cell: number, key: Key, owned: boolean): void {
   let { lo, hi } = key;
   const { bytes } = key;
   if (hi === 0) {
-    lo = alloc(m, bytes.length);
-    m.u8.set(bytes, lo);
+    const texts = written.get(m) ?? new WeakMap<Key, number>();
+    written.set(m, texts);
+    lo = (owned ? undefined : texts.get(key)) ?? 0;
+    if (lo === 0) {
+      lo = alloc(m, bytes.length);
+      m.u8.set(bytes, lo);
+      if (!owned) texts.set(key, lo);
+    }
     hi = bytes.length | (owned ? 0x40000000 : 0);
   }
   m.u32[cell >>> 2] = lo;
@@ -126,9 +146,9 @@ export function storeObject(m: Memory, node: Fresh): number {
     live++;
   }
   if (live > 0) {
-    const { shape } = node;
-    if (shape !== 0) share(m, shape);
-    m.u32[(record >>> 2) + 1] = shape !== 0 ? shape : shapeOf(m, keys, 0, 0, n);
+    const shape = node.shape === 0 ? shapeOf(m, keys, 0, 0, n) : node.shape;
+    if (node.shape !== 0) share(m, shape);
+    m.u32[(record >>> 2) + 1] = shape;
     m.u8[record + 2] = n;
     m.u8[record + 3] = live;
   }
@@ -295,8 +315,9 @@ export function renameMember(m: Memory, home: number, from: Key, to: Key): void 
       m.u32[cell + half] = 0;
     }
   }
+  const named = shapeOf(m, keys, 0, 0, keys.length);
   m.u8[block + 2] = keys.length;
-  m.u32[(block >>> 2) + 1] = shapeOf(m, keys, 0, 0, keys.length);
+  m.u32[(block >>> 2) + 1] = named;
   freeShape(m, shape);
   showMembers(m, home, -1);
 }
@@ -447,7 +468,8 @@ function indexMap(m: Memory, map: number): void {
   const [live, used] = [m.u32[at + 1]!, m.u32[at + 9]!];
   if (used <= 16) return;
   const buckets = Math.min(2 * Math.ceil(live / 8), 2 ** 26);
-  m.u32[at + 2] = alloc(m, 64 * buckets + 56);
+  const block = alloc(m, 64 * buckets + 56);
+  m.u32[at + 2] = block;
   m.u32[at + 3] = buckets;
   const keys = m.u32[at + 5]!;
   const entries: number[] = [];
@@ -480,7 +502,12 @@ function indexMap(m: Memory, map: number): void {
 }
 
 /** Calls for each bucket in which an entry may be, from its home on, until one says that it is done. */
-function buckets(m: Memory, map: number, entry: number, each: (bucket: number, f: number, reach: number) => boolean): number {
+function buckets(
+  m: Memory,
+  map: number,
+  entry: number,
+  each: (bucket: number, f: number, reach: number) => boolean,
+): number {
   const at = map >>> 2;
   const [block, n] = [m.u32[at + 2]!, m.u32[at + 3]!];
   if (block === 0) return -1;

@@ -16,34 +16,48 @@ type Growable = ArrayBuffer & {
   grow(size: number): void;
 };
 
-/** Makes room for so many bytes behind those in use, so that what is taken next cannot fail. */
-export function reserve(m: Memory, size: number): void {
-  if (m.used + size > m.u8.length) grow(m, m.used + size);
-}
+/** Memory that documents will move to. */
+const spares = new WeakMap<Memory, Uint8Array>();
 
-function grow(m: Memory, needed: number): void {
-  const { u8 } = m;
-  const { byteOffset, length } = u8;
+/**
+ * Sees to it that so many bytes can be taken without an error. Where the bytes have no such room, there is other memory
+ * then, to which the document moves only when it needs it.
+ */
+export function reserve(m: Memory, size: number): void {
+  const needed = m.used + size;
+  if (needed <= m.u8.length || needed <= (spares.get(m)?.length ?? 0)) return;
   if (needed > L.MAX_USED) {
     throw new LivebufError("NoSpace", `a document has at most ${L.MAX_USED} bytes, and this edit may need ${needed}`);
   }
+  const wanted = L.word(Math.min(Math.max(2 * m.used, needed * 1.25), L.MAX_USED));
+  try {
+    spares.set(m, new Uint8Array(wanted));
+  } catch {
+    throw new LivebufError("NoSpace", `there is no memory for a document of ${wanted} bytes`);
+  }
+}
+
+/** Makes the bytes longer: where they are if their buffer can grow, else in other memory. */
+function grow(m: Memory, needed: number): void {
+  const { u8 } = m;
+  const { byteOffset, length } = u8;
   const buffer = u8.buffer as Growable;
-  const size = Math.min(L.word(Math.max(needed, 2 * m.used)), L.MAX_USED);
   if ((buffer.resizable || buffer.growable) && byteOffset + length === buffer.byteLength) {
-    if (byteOffset + needed <= buffer.maxByteLength) {
-      const bytes = Math.min(byteOffset + size, buffer.maxByteLength);
-      if (buffer.growable) buffer.grow(bytes);
-      else buffer.resize(bytes);
-      m.adopt(new Uint8Array(buffer, byteOffset, bytes - byteOffset));
-      return;
+    const size = Math.min(byteOffset + Math.max(L.word(needed), 2 * m.used), buffer.maxByteLength);
+    if (byteOffset + needed <= size) {
+      try {
+        if (buffer.growable) buffer.grow(size);
+        else buffer.resize(size);
+        m.adopt(new Uint8Array(buffer, byteOffset, size - byteOffset));
+        return;
+      } catch {
+        // There is other memory.
+      }
     }
   }
-  let bytes: Uint8Array;
-  try {
-    bytes = new Uint8Array(size);
-  } catch {
-    throw new LivebufError("NoSpace", `there is no memory for a document of ${size} bytes`);
-  }
+  reserve(m, needed - m.used);
+  const bytes = spares.get(m)!;
+  spares.delete(m);
   bytes.set(u8.subarray(0, m.used));
   m.adopt(bytes);
 }
@@ -82,8 +96,7 @@ export const extend = (m: Memory, size: number): void => {
   setUsed(m, at + size);
 };
 
-const classOf = (m: Memory, size: number): number =>
-  Math.min(31 - Math.clz32(size >>> 3), m.u8[m.u32[7]! + 1]! - 1);
+const classOf = (m: Memory, size: number): number => Math.min(31 - Math.clz32(size >>> 3), m.u8[m.u32[7]! + 1]! - 1);
 
 /** A block of the free list, 0 if none is large enough. */
 function take(m: Memory, size: number): number {

@@ -43,6 +43,8 @@ export class Builder extends Stack {
   readonly keys = new Keys();
   private readonly planner = new Planner(this, this.texts, this.keys);
   private readonly frames: Frame[] = [];
+  /** The innermost open container. */
+  private frame = new Frame();
   /** How many containers are open. */
   depth = 0;
   /** The outermost open array, or map of similar objects, within which all values wait; −1 for none. */
@@ -192,10 +194,15 @@ export class Builder extends Stack {
     if (depth === frames.length) frames.push(new Frame());
     const frame = frames[depth]!;
     this.depth = depth + 1;
+    this.frame = frame;
     frame.kind = kind;
     frame.start = this.top;
     frame.plain = 0;
     return frame;
+  }
+
+  private close(): void {
+    if (--this.depth > 0) this.frame = this.frames[this.depth - 1]!;
   }
 
   beginArray(): void {
@@ -222,26 +229,26 @@ export class Builder extends Stack {
   /** Begins an object that is known to become a map of similar objects. */
   beginMapOfRows(): void {
     this.beginObject();
-    this.becomeMap(this.frames[this.depth - 1]!);
+    this.becomeMap(this.frame);
     this.beginOutermost(this.depth - 1);
   }
 
   /** The key list that is expected to come next; its text is the key. `null` where there is none. */
   get expected(): KeyList | null {
-    const frame = this.frames[this.depth - 1]!;
+    const frame = this.frame;
     return frame.kind === L.RECORD ? frame.node.child : null;
   }
 
   /** The expected key comes. */
   take(child: KeyList): void {
-    const frame = this.frames[this.depth - 1]!;
+    const frame = this.frame;
     frame.node = child;
     if (frame.met !== null) frame.met.add(child.last_!);
   }
 
   /** The key of the value that comes next. */
   key(text: string): void {
-    const frame = this.frames[this.depth - 1]!;
+    const frame = this.frame;
     if (frame.kind === L.RECORD) {
       const { child } = frame.node;
       if (child !== null && child.text === text) {
@@ -263,7 +270,7 @@ export class Builder extends Stack {
 
   /** Whether the innermost object is a map already. */
   get isMap(): boolean {
-    return this.frames[this.depth - 1]!.kind === L.MAP;
+    return this.frame.kind === L.MAP;
   }
 
   /** A key that does not follow the way most lately taken. False where the object is no record for it. */
@@ -329,11 +336,11 @@ export class Builder extends Stack {
   }
 
   private addPlain(plain: number): void {
-    if (this.depth > 0) this.frames[this.depth - 1]!.plain += plain;
+    this.frame.plain += plain;
   }
 
   endObject(): void {
-    const frame = this.frames[this.depth - 1]!;
+    const frame = this.frame;
     const { start } = frame;
     const waits = this.outermost >= 0;
     let home: number;
@@ -350,13 +357,13 @@ export class Builder extends Stack {
       if (this.outermost === this.depth - 1) this.endOutermost();
       else if (waits) {
         // The place that waited for a record holds the map.
-        this.depth--;
+        this.close();
         this.top = start - 2;
         this.push(L.OBJECT_NODE, home, 0);
         return;
       }
     }
-    this.depth--;
+    this.close();
     this.top = start;
     this.push(L.OBJECT_NODE, home, 0);
   }
@@ -365,7 +372,7 @@ export class Builder extends Stack {
     const { start, node } = frame;
     const places = this.top - start;
     const plain = frame.plain + objectSize(node.depth);
-    this.depth--;
+    this.close();
     this.cells[2 * (start - 2)] = node.id;
     this.cells[2 * (start - 2) + 1] = places;
     if (places === 0) this.top = start - 1;
@@ -374,7 +381,7 @@ export class Builder extends Stack {
   }
 
   endArray(): void {
-    const frame = this.frames[this.depth - 1]!;
+    const frame = this.frame;
     const { start } = frame;
     if (this.outermost >= 0 && this.outermost < this.depth - 1) {
       const { summary, planner, top } = this;
@@ -382,7 +389,7 @@ export class Builder extends Stack {
       for (let at = start; at < top; at = this.behind(at)) summary.add(this, planner.tensors, at);
       summary.leaf(true);
       const plain = frame.plain + 16 + summary.size;
-      this.depth--;
+      this.close();
       this.cells[2 * (start - 1)] = top - start;
       this.cells[2 * (start - 1) + 1] = Math.min(plain, 0xffffffff);
       this.addPlain(plain);
@@ -391,7 +398,7 @@ export class Builder extends Stack {
     this.outermost = -1;
     const home = this.layOutArray(start);
     this.endOutermost();
-    this.depth--;
+    this.close();
     this.top = start;
     this.push(L.ARRAY_NODE, home, 0);
   }

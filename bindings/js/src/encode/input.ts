@@ -84,25 +84,38 @@ export class Input {
       value = plain;
       inherits = true;
     }
-    builder.beginObject();
     if (value instanceof Map) {
-      for (const [key, member] of value as Map<unknown, unknown>) {
-        if (typeof key !== "string") throw new LivebufError("BadValue", "a Map has a key that is no string");
-        if (member === undefined) continue;
-        trail[depth] = key;
-        builder.key(key);
-        this.value(member, depth + 1);
+      this.map(value, depth);
+      return;
+    }
+    builder.beginObject();
+    for (const key in value) {
+      // Nothing is inherited from an ordinary object, as a rule.
+      if (inherits && !Object.hasOwn(value, key)) continue;
+      const member = (value as Record<string, unknown>)[key];
+      if (member === undefined) continue;
+      trail[depth] = key;
+      builder.key(key);
+      this.value(member, depth + 1);
+    }
+    builder.endObject();
+  }
+
+  private map(map: Map<unknown, unknown>, depth: number): void {
+    const { builder, trail } = this;
+    builder.beginObject();
+    // An iterator would make the frame large.
+    const keys = Array.from(map.keys());
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i];
+      const member = map.get(key);
+      if (typeof key !== "string") {
+        throw new LivebufError("BadValue", "a Map has a key that is no string; make strings of the keys");
       }
-    } else {
-      for (const key in value) {
-        // Nothing is inherited from an ordinary object, as a rule.
-        if (inherits && !Object.hasOwn(value, key)) continue;
-        const member = (value as Record<string, unknown>)[key];
-        if (member === undefined) continue;
-        trail[depth] = key;
-        builder.key(key);
-        this.value(member, depth + 1);
-      }
+      if (member === undefined) continue;
+      trail[depth] = key;
+      builder.key(key);
+      this.value(member, depth + 1);
     }
     builder.endObject();
   }

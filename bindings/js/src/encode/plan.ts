@@ -414,45 +414,55 @@ export class Planner {
 
   /** Makes a column of texts a dictionary or a run, where that is smaller. */
   private text(plan: Plan, gaps: number): void {
-    const { count } = plan;
-    const bits = L.bitmapsSize(gaps, count);
-    const texts: number[] = [];
-    const codes = this.dictionary(plan, texts, Math.floor((plan.size - bits - L.word(count) - 16) / 8));
-    if (codes !== null) {
-      const code = texts.length <= 3 * 256 ? L.DICTIONARY_U8 : L.DICTIONARY_U16;
-      const size = bits + dataSize(code, count) + 8 * (texts.length / 3);
-      if (size < plan.size) {
-        plan.code = code;
-        plan.gaps = gaps;
-        plan.size = size;
-        plan.texts = texts;
-        plan.codes = codes;
-      }
-    }
-    const { stack, places } = this;
-    let [bytes, more] = [0, 0];
-    for (let i = 0; i < count; i++) {
-      const at = places[plan.from + i]!;
+    const { stack, places, texts } = this;
+    const { tags, cells } = stack;
+    const { count, from } = plan;
+    let bytes = 0;
+    let more = 0;
+    let singles = 0;
+    for (let i = from; i < from + count; i++) {
+      const at = places[i]!;
       if (at < 0) continue;
-      const tag = stack.tags[at]!;
+      const tag = tags[at]!;
       if (tag === L.NULL) continue;
-      const lo = stack.cells[2 * at]!;
-      const hi = stack.cells[2 * at + 1]!;
-      const length = tag === S.WAITING ? this.texts.length(lo) : tag === S.LOOSE ? hi : (hi >>> 24) & 0x7f;
-      if (length > L.MAX_SHARED) return;
+      let length: number;
+      if (tag === S.WAITING) {
+        const number = cells[2 * at]!;
+        length = texts.length(number);
+        if (texts.isSingle(number)) singles++;
+        else more += length;
+      } else if (tag === S.LOOSE) {
+        length = cells[2 * at + 1]!;
+        if (length > L.MAX_SHARED) return;
+        singles++;
+      } else {
+        length = (cells[2 * at + 1]! >>> 24) & 0x7f;
+        more += length;
+      }
       bytes += length;
-      if (tag === L.TEXT || (tag === S.WAITING && !this.texts.isSingle(lo))) more += length;
     }
+    const bits = L.bitmapsSize(gaps, count);
     const offsets = offsetsCode(bytes);
-    const size = bits + 48 + dataSize(offsets, count + 1) + more + L.word(bytes) - bytes;
-    if (size >= plan.size || bytes > L.MAX_SPAN) return;
-    plan.code = L.RUN;
+    const run = bytes > L.MAX_SPAN ? Infinity : bits + 48 + dataSize(offsets, count + 1) + more + L.word(bytes) - bytes;
+    // A dictionary comes first where both are equal.
+    const most = Math.floor((Math.min(run, plan.size - 1) - bits - L.word(count) - 16) / 8);
+    const found: number[] = [];
+    const codes = singles > most ? null : this.dictionary(plan, found, most);
+    const n = found.length / 3;
+    const code = n <= 256 ? L.DICTIONARY_U8 : L.DICTIONARY_U16;
+    const size = codes === null ? Infinity : bits + dataSize(code, count) + 8 * n;
+    if (size <= run && size < plan.size) {
+      plan.code = code;
+      plan.size = size;
+      plan.texts = found;
+      plan.codes = codes;
+    } else if (run < plan.size) {
+      plan.code = L.RUN;
+      plan.size = run;
+      plan.offsets = offsets;
+      plan.bytes = bytes;
+    } else return;
     plan.gaps = gaps;
-    plan.size = size;
-    plan.offsets = offsets;
-    plan.bytes = bytes;
-    plan.texts = null;
-    plan.codes = null;
   }
 
   /** The codes of texts, of which there are at most so many; `null` if there can be no dictionary. */
@@ -546,19 +556,21 @@ export class Planner {
     const width = keys.length;
     if (width === 0 || width > most) return false;
     const below = this.room(width * count);
-    const { places } = this;
+    const { places, tensors } = this;
+    const { tags, cells } = stack;
     places.fill(MISSING, below, below + width * count);
     const columns: Summary[] = [];
     for (let i = 0; i < width; i++) columns.push(new Summary());
     for (let i = 0; i < count; i++) {
       const row = places[from + i]!;
-      if (row < 0 || stack.tags[row] !== S.WAITING_OBJECT) continue;
+      if (row < 0 || tags[row] !== S.WAITING_OBJECT) continue;
       const end = stack.behind(row);
-      const order = met.length > 1 ? orders[numbers.get(stack.cells[2 * row]!)!]! : null;
-      for (let at = row + 2, k = 0; at < end; at = stack.behind(at), k++) {
+      const order = met.length > 1 ? orders[numbers.get(cells[2 * row]!)!]! : null;
+      for (let at = row + 2, k = 0; at < end; k++) {
         const column = order === null ? k : order[k]!;
         places[below + column * count + i] = at;
-        columns[column]!.add(stack, this.tensors, at);
+        columns[column]!.add(stack, tensors, at);
+        at = tags[at]! < S.WAITING_ARRAY ? at + 1 : stack.behind(at);
       }
     }
     // What the columns take at least, so that those of no use are not planned.

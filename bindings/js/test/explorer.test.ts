@@ -1,0 +1,220 @@
+// The explorer of documents (docs/explorer), in a headless Chromium; and its map of all bytes, against the validator's.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { bytesOf, findRegions, KINDS, pathAt, WHAT } from "../../../docs/explorer/regions.js";
+import { Document, open } from "../src/document.js";
+import { fromJSON } from "../src/encode.js";
+import { Cursor, SCALAR } from "../src/read.js";
+import { isValid } from "../src/validate.js";
+import { walk } from "../src/view.js";
+
+const ROOT = new URL("../../../../", import.meta.url);
+const SAMPLE = readFileSync(new URL("docs/explorer/sample.json", ROOT), "utf8");
+
+/** Checks that no regions overlap but texts and keys, and that bytes lead to values that have them. */
+function checkMap(bytes: Uint8Array, name: string): number {
+  const { memory: m } = open(bytes);
+  const found = findRegions(m);
+  let end = 0;
+  let own = 0;
+  for (let i = 0; i < found.start.length; i++) {
+    const [start, size] = [found.start[i]!, found.size[i]!];
+    const kind = KINDS[WHAT[found.what[i]!]![0]]!;
+    assert.ok(size > 0 && start + size <= m.used, `${name}: ${start} + ${size}`);
+    if (kind !== "text" && kind !== "keys") assert.ok(start >= end, `${name}: overlap at ${start}`);
+    end = Math.max(end, start + size);
+    // Of large documents some.
+    if (found.node[i] === 0xffffffff || i % Math.ceil(found.start.length / 300) > 0) continue;
+    for (const byte of [start, start + (size >> 1), start + size - 1]) {
+      const path = pathAt(found, m, i, byte);
+      if (path.includes(null)) continue;
+      const parent = new Cursor(m).toRoot();
+      const value = new Cursor(m).toRoot();
+      if (!walk(value, path as string[])) {
+        // Only slots of columns have no value where a row or a member is missing.
+        assert.equal(kind, "column", `${name}: byte ${byte}: ${path.join("/")}`);
+        continue;
+      }
+      if (value.kind !== SCALAR || kind === "keys") continue;
+      walk(parent, path.slice(0, -1) as string[]);
+      const ranges = bytesOf(m, path.length > 0 ? parent : null, value);
+      const has = ranges.some(([from, to]) => byte >= from && byte < to);
+      assert.ok(has, `${name}: byte ${byte} of ${WHAT[found.what[i]!]![1]}: ${path.join("/")}, ${ranges.join(" ")}`);
+      own++;
+    }
+  }
+  return own;
+}
+
+test("the map of vectors and of edited documents has no overlaps, and leads to values that exist", () => {
+  const folder = new URL("testdata/vectors/", ROOT);
+  let n = 0;
+  for (const name of readdirSync(folder).filter((name) => name.startsWith("y_") && name.endsWith(".lbuf"))) {
+    const bytes = new Uint8Array(readFileSync(new URL(name, folder)));
+    if (!isValid(bytes)) continue;
+    checkMap(bytes, name);
+    n++;
+  }
+  assert.ok(n > 100, `${n} vectors`);
+  assert.ok(checkMap(fromJSON(SAMPLE), "sample") > 30);
+});
+
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find(existsSync);
+const playwright = await import("playwright-core").catch(() => null);
+const skip =
+  playwright === null ? "playwright-core is not installed" : CHROMIUM === undefined ? "there is no Chromium" : false;
+
+let folder: string;
+let browser: Browser;
+let shared: Page | undefined;
+const faults: string[] = [];
+
+before(async () => {
+  if (skip) return;
+  folder = mkdtempSync(join(tmpdir(), "explorer-"));
+  execFileSync(process.execPath, [new URL("docs/explorer/build.js", ROOT).pathname, folder]);
+  const flags = "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking disable-component-update";
+  browser = await playwright!.chromium.launch({
+    executablePath: CHROMIUM!,
+    args: [...flags.split(" "), "disable-sync"].map((flag) => `--${flag}`),
+  });
+});
+after(async () => {
+  await browser?.close();
+  if (folder) rmSync(folder, { recursive: true });
+});
+
+/** The page with the sample; what it says on its console is a fault, and so is a request. */
+async function begin(width = 1280): Promise<Page> {
+  if (shared !== undefined) {
+    await shared.setViewportSize({ width, height: 800 });
+    return shared;
+  }
+  const page = await (await browser.newContext({ viewport: { width, height: 800 }, acceptDownloads: true })).newPage();
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("console", (message) => faults.push(message.text()));
+  page.on("request", (request) => /^(file|blob|data):/.test(request.url()) || faults.push(request.url()));
+  page.setDefaultTimeout(5000);
+  await page.goto(`file://${folder}/index.html`);
+  await page.waitForSelector("#sizes .bar >> nth=2");
+  shared = page;
+  return page;
+}
+const said = (page: Page): Promise<string> => page.innerText(".said");
+const lit = (page: Page, name: string): Promise<number> => page.locator(`#bytes .${name}`).count();
+
+test("it opens with the sample, and shows what a look-up reads", { skip }, async () => {
+  const page = await begin();
+  const total = JSON.parse(SAMPLE).orders[2].total;
+  assert.match(await said(page), new RegExp(`^${total} — read at most \\d+ of [\\d,]+ bytes`));
+  assert.ok((await lit(page, "read")) > 0);
+  await page.fill("#pointer", "/shop");
+  assert.match(await said(page), /^"Leaf & Bean"/);
+  assert.equal(await page.innerText(".row.selected .value"), '"Leaf & Bean"');
+  await page.fill("#pointer", "/shops");
+  assert.match(await said(page), /^not there/);
+  await page.fill("#pointer", "shop");
+  assert.match(await said(page), /is no JSON pointer/);
+  const sizes = await page.innerText("#sizes");
+  assert.match(sizes, /JSON[^]*MessagePack[^]*LiveBuf/);
+  assert.match(await page.innerText("#legend"), /header\s*32 B/);
+  await page.fill("#pointer", "/products");
+  assert.match(await page.innerText("#details"), /stock\s+i16\s+24 B\s+182/);
+});
+
+test("values light their bytes, and bytes their values", { skip }, async () => {
+  const page = await begin();
+  await page.fill("#pointer", "/shop");
+  await page.click("#copy");
+  await page.hover(".row.selected .value");
+  await page.waitForSelector("#bytes .lit");
+  const letters = await page.locator("#bytes .lit").allInnerTexts();
+  assert.ok(letters.join("").includes("Leaf & Bean"), letters.join("|"));
+  await page.locator("#bytes .text").first().hover();
+  assert.match(await page.innerText("#where"), /^byte \d+: text of \//);
+  await page.waitForSelector(".row.pointed");
+  await page.focus("#bytes");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowDown");
+  assert.match(await page.innerText("#where"), /^byte 16: header/);
+});
+
+test("the tree goes by keys", { skip }, async () => {
+  const page = await begin();
+  await page.focus("#tree");
+  await page.keyboard.press("Home");
+  for (const key of ["ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
+  assert.equal(await page.inputValue("#pointer"), "/hours");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await page.inputValue("#pointer"), "/hours/opens");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForSelector('.row.selected[aria-expanded="false"]');
+  assert.equal(await page.inputValue("#pointer"), "/hours");
+  await page.keyboard.press("End");
+  assert.match(await page.inputValue("#pointer"), /^\/orders/);
+});
+
+test("an edit shows the bytes that it wrote, and can be undone; the document can be taken away", { skip }, async () => {
+  const page = await begin();
+  const before = fromJSON(SAMPLE);
+  const set = async (pointer: string, text: string): Promise<void> => {
+    await page.fill("#pointer", pointer);
+    await page.focus("#tree");
+    await page.keyboard.press("Enter");
+    await page.fill(".edit", text);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".said")!.textContent!.startsWith("Set"));
+  };
+  const download = async (button: string): Promise<Uint8Array> => {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
+    return new Uint8Array(readFileSync(await file.path()));
+  };
+  await set("/orders/2/total", "77.25");
+  assert.match(await said(page), /^Set \/orders\/2\/total to 77.25 — wrote [1-8] of/);
+  assert.ok((await lit(page, "wrote")) > 0);
+  await set("/orders/3/city", "a city of a long name");
+  await set("/shop", '"Tea"');
+  const edited = await download("#document");
+  assert.ok(isValid(edited));
+  const doc = open(edited);
+  assert.deepEqual(
+    ["/orders/2/total", "/orders/3/city", "/shop"].map((pointer) => doc.pointer(pointer)),
+    [77.25, "a city of a long name", "Tea"],
+  );
+  assert.equal(new TextDecoder().decode(await download("#json")), new Document(doc.memory).toText());
+  for (let i = 0; i < 3; i++) await page.click("#undo");
+  assert.ok(await page.isDisabled("#undo"));
+  assert.deepEqual(await download("#document"), before);
+});
+
+test("files are opened, and damaged ones refused with a message", { skip }, async () => {
+  const page = await begin(400);
+  const put = async (name: string, bytes: string | Uint8Array): Promise<void> => {
+    writeFileSync(join(folder, name), bytes);
+    await page.setInputFiles("#file", join(folder, name));
+  };
+  await put("small.json", '{"a":[1,2,{"b":null}]}');
+  await page.waitForFunction(() => document.querySelector("#tree")!.textContent!.includes("small.json"));
+  await put("bad.json", '{"a":[1,2,}');
+  await page.waitForFunction(() => document.querySelector(".said")!.textContent!.startsWith("bad.json cannot be shown"));
+  await put("bad.lbuf", fromJSON("[1,2,3]").fill(0x40, 16, 17));
+  await page.waitForFunction(() => document.querySelector(".said")!.textContent!.startsWith("bad.lbuf cannot be shown"));
+  assert.equal(await page.innerText("#name"), "small.json");
+  // A large one, which the worker maps.
+  await put("large.lbuf", fromJSON(JSON.stringify(Array.from({ length: 60_000 }, (_, i) => ({ i, text: `text ${i}` })))));
+  await page.waitForFunction(() => document.querySelector("#tree")!.textContent!.includes("large.lbuf"));
+  await page.fill("#pointer", "/59999/text");
+  await page.waitForFunction(() => document.querySelector(".said")!.textContent!.startsWith('"text 59999"'));
+  await page.waitForSelector("#legend .column");
+  assert.ok((await page.locator("#tree .row").count()) < 60);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400);
+  assert.deepEqual(faults, []);
+});
