@@ -18,9 +18,9 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-all test-rust test-python test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
+.PHONY: demo test test-all test-rust test-python test-js test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
 	test-files test-address test-thread test-miri test-32 test-shared libraries pytest fuzz coverage lint \
-	lint-rust lint-python fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
+	lint-rust lint-python lint-js fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
 	python bench-python bench-engines docs release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
@@ -36,13 +36,14 @@ endif
 
 # Behaviour, vectors, examples, the code in the documentation and the oracles in short, in every language.
 # The libraries of all languages are built first. Then Python tests its own while the programs of Rust's
-# tests are built. `make test-all` is the rest.
+# tests are built. JavaScript's tests compare with the command, so they come last. `make test-all` is the rest.
 test:
 	@$(MAKE) --no-print-directory $(VENV)/test & venv=$$!; \
 		$(MAKE) --no-print-directory libraries || exit 1; \
 		$(MAKE) --no-print-directory test-rust & rust=$$!; \
 		wait $$venv && $(MAKE) --no-print-directory pytest; python=$$?; \
 		wait $$rust && [ $$python = 0 ]
+	@$(MAKE) --no-print-directory test-js
 
 # One set of packages, so that each crate is built once, with the features that all of them need together.
 # Left out is what takes minutes to build or needs an engine: see test-engines, and bench-answers.
@@ -71,6 +72,22 @@ test-python: libraries $(VENV)/test
 ON_PACKAGE = PYTHONPATH=$(CURDIR)/$(PACKAGE)
 pytest:
 	cd bindings/python && $(ON_PACKAGE) ../../$(VENV)/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
+# The JavaScript package, where Node is installed. It needs nothing but npm.
+JS := bindings/js
+NODE := $(shell node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2> /dev/null && echo node)
+$(JS)/node_modules/ready: $(JS)/package-lock.json
+	@echo "installing what JavaScript's tests need into $(JS)/node_modules, 180 MB"
+	cd $(JS) && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+test-js: $(if $(NODE),$(JS)/node_modules/ready)
+ifdef NODE
+	cd $(JS) && npm test --silent
+	$(PYTHON) testdata/conformance.py node $(JS)/test/conformance.js
+else
+	@echo "Node 20 or newer is not installed: THE JAVASCRIPT PACKAGE IS NOT TESTED"
+endif
 
 # Everything else, in every language: whatever `make test` leaves out as it takes long, needs large packages or
 # tools.
@@ -267,7 +284,12 @@ coverage:
 	$(CARGO) llvm-cov report --summary-only --show-missing-lines --failure-mode all \
 		--ignore-filename-regex '(fuzz|tests)/'
 
-lint: lint-rust lint-python
+lint: lint-rust lint-python lint-js
+
+lint-js: $(if $(NODE),$(JS)/node_modules/ready)
+ifdef NODE
+	cd $(JS) && npm run --silent lint
+endif
 
 lint-python: $(VENV)/lint
 	cd bindings/python && ../../$(VENV)/bin/ruff check . && ../../$(VENV)/bin/ruff format --check .
