@@ -41,7 +41,8 @@ export interface EditOptions {
  * memory when they have none: {@link Document.bytes} has them. An edit that throws has changed nothing.
  *
  * Views follow their values, wherever these go, and throw StaleHandle once they are removed or replaced. An editor keeps
- * all views that it gave, so take the views of a large document in turns, from an editor for each.
+ * the views that it gave for as long as their values are there. Columns and their typed arrays do not follow: take them
+ * again after an edit.
  */
 export class Editor<T = unknown> extends Document<T> {
   constructor(memory: Memory) {
@@ -271,6 +272,7 @@ export class Editor<T = unknown> extends Document<T> {
  */
 export function edit<T = unknown>(source: Source | Document<T>, options: EditOptions = {}): Editor<T> {
   let m = source instanceof Document ? source.memory : load(source);
+  if (m.bring !== undefined) throw new LivebufError("Unsupported", "a document that is read in parts cannot be edited");
   if (m.u8[6] !== 0)
     throw new LivebufError("ReadOnly", "this document needs a newer version of this package to be edited", 6);
   if (options.trusted !== true && !m.valid) check(m);

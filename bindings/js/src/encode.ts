@@ -99,7 +99,9 @@ export function fromJSON(text: string | Source, options: JsonOptions = {}): Uint
       'the text has half of a surrogate pair; `surrogates: "replace"` puts U+FFFD for it',
     );
   }
-  const bytes = typeof text === "string" ? new TextEncoder().encode(text) : bytesOf(text);
+  let bytes = typeof text === "string" ? new TextEncoder().encode(text) : bytesOf(text);
+  // Others might change shared memory meanwhile, and decoders of browsers take none.
+  if (!(bytes.buffer instanceof ArrayBuffer)) bytes = bytes.slice();
   return run(options, (builder) => new JsonReader(bytes, builder, options.recognize ?? false).read());
 }
 

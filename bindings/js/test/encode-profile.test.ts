@@ -76,7 +76,7 @@ test("real files have the bytes of the command", {
 });
 
 test("random documents have the bytes of the command", { skip: without }, () => {
-  const rounds = ALL ? 20 : 1;
+  const rounds = ALL ? 5 : 1;
   for (let round = 0; round < rounds; round++) {
     const lines = Array.from({ length: ALL ? 1000 : 150 }, (_, i) => new Generator(1000 * round + i).document());
     for (const options of [[], ["--no-tables"], ["--recognize"]]) {
@@ -95,7 +95,9 @@ test("values have the bytes of their JSON, and documents those of their values",
   for (let seed = 0; seed < (ALL ? 3000 : 200); seed++) {
     const document = fromJSON(new Generator(seed).document());
     same(encode(open(document)), document, `document ${seed}, encoded anew`);
-    same(encode(open(document).root), document, `document ${seed}, by its view`);
+    const { root } = open(document);
+    // A number by itself does not say whether it is a float.
+    if (typeof root === "object") same(encode(root), document, `document ${seed}, by its view`);
     // Rounded integers beyond 2⁵³ would be printed as integers, though they are floats.
     const value = JSON.parse(open(document).toText(), (_, v: unknown) =>
       typeof v === "number" && (Math.abs(v) > 2 ** 53 || Object.is(v, -0)) ? 0.5 : v,

@@ -277,6 +277,23 @@ test("JSON: objects, strings and their escapes", () => {
   );
 });
 
+test("maps of very many keys, and of keys that come twice very often", () => {
+  const keys = Array.from({ length: 150_000 }, (_, i) => `"k${i % 2000}":${i}`).join();
+  const document = open<Record<string, number>>(fromJSON(`{${keys}}`));
+  assert.equal(document.get("k1999"), 149_999);
+  assert.equal(document.get("k0"), 148_000);
+  const value = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`key ${i}`, { i }]));
+  const rows = encode(value);
+  assert.deepEqual(rows, fromJSON(JSON.stringify(value)));
+  assert.deepEqual(decode(rows), value);
+});
+
+test("JSON in shared memory", () => {
+  const shared = new Uint8Array(new SharedArrayBuffer(24));
+  shared.set(new TextEncoder().encode('{"a":"äöü"}  '));
+  assert.deepEqual(decode(fromJSON(shared.subarray(0, 16))), { a: "äöü" });
+});
+
 test("JSON that is none is refused where it is wrong", () => {
   const texts: [string, number][] = [
     ["", 0],

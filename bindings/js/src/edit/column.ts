@@ -8,7 +8,6 @@ import {
   Cursor,
   columnsOf,
   dictionaryTexts,
-  f32At,
   findInShape,
   half,
   isNested,
@@ -186,8 +185,8 @@ export function openSlots(m: Memory, header: number, at: number, n: number): voi
   const code = m.u8[header + 1]!;
   makeRoom(m, header, old + n);
   m.u32[(header >>> 2) + 1] = old + n;
-  for (const [bits, start] of planes(m, header)) {
-    if (at < old) {
+  if (at < old) {
+    for (const [bits, start] of planes(m, header)) {
       copyPart(m, bits, start, at, start, at + n, old - at);
       zeroPart(m, bits, start, at, n);
     }
@@ -354,10 +353,16 @@ function shut(m: Memory, header: number, at: number, n: number): void {
     copyPart(m, bits, start, end, start, at, old - end);
     zeroPart(m, bits, start, old - n, n);
   }
-  m.u32[(header >>> 2) + 1] = old - n;
+  const left = old - n;
+  m.u32[(header >>> 2) + 1] = left;
   const code = m.u8[header + 1]!;
+  const gaps = m.u8[header + 2]!;
+  if (isNested(code) && gaps === 0) m.u32[(header >>> 2) + 2] = left;
+  else if (capacity(m, header) >= Math.max(64, 4 * left)) {
+    // Most of the room is given back.
+    relayout(m, header, code, gaps, L.word(Math.max(8, 2 * left)));
+  }
   if (!isNested(code)) return;
-  if (m.u8[header + 2] === 0) m.u32[(header >>> 2) + 2] = old - n;
   const data = dataOf(m, header);
   if (code === L.STRUCT) {
     const k = headersOf(m, data);
@@ -636,11 +641,10 @@ function codeFor(m: Memory, header: number, node: Fresh): number {
       return value >= 0 && value < all ? code : L.I64;
     }
     if (!isSafe(node)) return L.CELLS;
-    if (code === L.F32 || code === L.F64) return L.MARKED_F64;
-    if (code === L.NUMBERS_F64 || code === L.MARKED_F64) return code;
-    const narrow = Math.abs(intOf(node)) <= 2 ** 24;
-    if (code === L.NUMBERS_F32) return narrow ? code : wholesOf(m, header) ? L.MARKED_F64 : L.NUMBERS_F64;
-    return code === L.MARKED_F32 ? (narrow ? code : L.MARKED_F64) : L.CELLS;
+    if (code < L.F32 || code > L.MARKED_F64 || (code > L.F64 && code < L.NUMBERS_F32)) return L.CELLS;
+    const narrow = code === L.NUMBERS_F32 || code === L.MARKED_F32;
+    const holds = narrow ? Math.abs(intOf(node)) <= 2 ** 24 : code >= L.NUMBERS_F64;
+    return holds ? code : L.MARKED_F64;
   }
   if (tag === L.FLOAT) {
     const x = floatOf(node);
@@ -651,7 +655,7 @@ function codeFor(m: Memory, header: number, node: Fresh): number {
         const top = code === L.I64 ? m.u32[at + 1]! | 0 : m.u32[at + 1]!;
         if (top >= 2 ** 21 || top < -(2 ** 21)) return L.CELLS;
       }
-      return isWhole(x, 2 ** 53) ? L.MARKED_F64 : L.NUMBERS_F64;
+      return L.MARKED_F64;
     }
     switch (code) {
       case L.F64:
@@ -659,28 +663,17 @@ function codeFor(m: Memory, header: number, node: Fresh): number {
         return code;
       case L.F32:
         return narrow ? code : L.F64;
-      case L.NUMBERS_F64:
-        return isWhole(x, 2 ** 53) ? L.MARKED_F64 : code;
-      case L.NUMBERS_F32:
-        if (narrow && !isWhole(x, 2 ** 24)) return code;
-        return isWhole(x, 2 ** 53) || wholesOf(m, header) ? L.MARKED_F64 : L.NUMBERS_F64;
       case L.MARKED_F32:
         return narrow ? code : L.MARKED_F64;
+      case L.NUMBERS_F32:
+        return narrow && !isWhole(x, 2 ** 24) ? code : L.MARKED_F64;
+      case L.NUMBERS_F64:
+        return isWhole(x, 2 ** 53) ? L.MARKED_F64 : code;
       default:
         return L.CELLS;
     }
   }
   return codeOf(node) === code ? code : L.CELLS;
-}
-
-/** Whether a column of numbers in 4 bytes has floats that are whole in 8 bytes, and would be integers there. */
-function wholesOf(m: Memory, header: number): boolean {
-  const values = valuesAt(m, header);
-  for (let i = count(m, header) - 1; i >= 0; i--) {
-    const x = f32At(m, values + 4 * i);
-    if (Math.abs(x) > 2 ** 24 && isWhole(x, 2 ** 53)) return true;
-  }
-  return false;
 }
 
 /** Whether a tensor's slot takes a value (EDITING 11); numbers are made what it stores. */
@@ -736,10 +729,10 @@ export function refuseTensor(m: Memory, header: number): void {
   if (m.u8[header + 3] !== 0) throw mismatch();
 }
 
-/** Sets a slot of a column to a value, or null, or makes it missing. */
-export function put(m: Memory, header: number, slot: number, node: Fresh): void {
+/** Sets a slot of a column to a value, or null, or makes it missing. One that is empty has nothing to free. */
+export function put(m: Memory, header: number, slot: number, node: Fresh, empty = false): void {
   if (node.tag <= L.NULL) {
-    clear(m, header, slot, 1);
+    if (!empty) clear(m, header, slot, 1);
     absent(m, header, slot, 1, node.tag);
     return;
   }
@@ -758,8 +751,8 @@ export function put(m: Memory, header: number, slot: number, node: Fresh): void 
     return;
   }
   const code = m.u8[header + 1]!;
-  if (code === L.STRUCT) putRow(m, header, slot, node);
-  else if (code === L.LISTS || code === L.FIXED_LISTS) putList(m, header, slot, node);
+  if (code === L.STRUCT) putRow(m, header, slot, node, empty);
+  else if (code === L.LISTS || code === L.FIXED_LISTS) putList(m, header, slot, node, empty);
   else if (code === L.RUN) putRun(m, header, slot, node);
   else if (isDictionary(code)) putText(m, header, slot, node);
   else putNew(m, header, slot, node);
@@ -844,11 +837,11 @@ function writeNumber(m: Memory, header: number, code: number, slot: number, node
 }
 
 /** A row of a table gets the members of an object, and no others. */
-function putRow(m: Memory, header: number, row: number, node: Fresh): void {
+function putRow(m: Memory, header: number, row: number, node: Fresh, empty: boolean): void {
   const table = dataOf(m, header);
   const k = columnsOf(m, table);
   const shape = m.u32[(table >>> 2) + 1]!;
-  clear(m, header, row, 1);
+  if (!empty) clear(m, header, row, 1);
   setValue(m, header, row);
   const fields: (Fresh | undefined)[] = new Array(k);
   const rest = { keys: [] as Key[], items: [] as Fresh[] };
@@ -861,7 +854,7 @@ function putRow(m: Memory, header: number, row: number, node: Fresh): void {
     }
   });
   const missing = new Fresh(L.NOTHING);
-  for (let j = 0; j < k; j++) put(m, table + L.TABLE_SIZE + 16 * j, row, fields[j] ?? missing);
+  for (let j = 0; j < k; j++) put(m, table + L.TABLE_SIZE + 16 * j, row, fields[j] ?? missing, true);
   if (m.u8[table + 1] === 1) absent(m, table + L.TABLE_SIZE + 16 * k, row, 1, L.NOTHING);
   if (rest.keys.length > 0) {
     addExtra(m, table, row, storeObject(m, Object.assign(new Fresh(L.OBJECT_NODE), rest)));
@@ -870,12 +863,12 @@ function putRow(m: Memory, header: number, row: number, node: Fresh): void {
 }
 
 /** An array comes into a list: its elements among those of the others. */
-function putList(m: Memory, header: number, slot: number, node: Fresh): void {
+function putList(m: Memory, header: number, slot: number, node: Fresh, empty: boolean): void {
   const list = dataOf(m, header);
   const elements = list + L.LIST_ELEMENTS;
   const items = node.items!;
   const n = items.length;
-  clear(m, header, slot, 1);
+  if (!empty) clear(m, header, slot, 1);
   if (m.u8[header + 1] === L.LISTS) {
     setValue(m, header, slot);
     insertSlots(m, elements, offsetAt(m, list, slot), items);
@@ -883,7 +876,7 @@ function putList(m: Memory, header: number, slot: number, node: Fresh): void {
     return;
   }
   setValue(m, header, slot);
-  for (let i = 0; i < n; i++) put(m, elements, slot * n + i, items[i]!);
+  for (let i = 0; i < n; i++) put(m, elements, slot * n + i, items[i]!, true);
 }
 
 /** Puts new slots with values among those of a column. */
@@ -894,7 +887,7 @@ export function insertSlots(m: Memory, header: number, at: number, items: Fresh[
     const behind = at < old && items.length > 4;
     items.forEach((item, i) => {
       openSlots(m, header, (behind ? old : at) + i, 1);
-      put(m, header, (behind ? old : at) + i, item);
+      put(m, header, (behind ? old : at) + i, item, true);
     });
     if (behind) {
       const n = items.length;
@@ -914,7 +907,7 @@ export function insertSlots(m: Memory, header: number, at: number, items: Fresh[
     if (code !== m.u8[header + 1]) convert(m, header, code);
   }
   openSlots(m, header, at, items.length);
-  for (let i = 0; i < items.length; i++) put(m, header, at + i, items[i]!);
+  for (let i = 0; i < items.length; i++) put(m, header, at + i, items[i]!, true);
 }
 
 /** A text comes into a run. */
@@ -931,7 +924,7 @@ function putRun(m: Memory, header: number, slot: number, node: Fresh): void {
       putNew(m, header, slot, node);
       return;
     }
-    clear(m, header, slot, 1);
+    if (end > start) clear(m, header, slot, 1);
     openSlots(m, elements, start, bytes.length);
     addOffsets(m, list, slot + 1, bytes.length);
   }

@@ -1,9 +1,10 @@
 // Values on their way into a document: what a program gives, or what is taken out of its place.
 
+import { ARRAYS_OF } from "../column.js";
 import { LivebufError } from "../error.js";
 import { encode, type Key, keyOf, spanLength, spanStart, textAt } from "../key.js";
 import * as L from "../layout.js";
-import { Memory } from "../memory.js";
+import { bytesOf, Memory } from "../memory.js";
 import {
   ARRAY,
   type Cursor,
@@ -101,18 +102,6 @@ function setBytes(node: Fresh, bytes: Uint8Array): Fresh {
   }
   return node;
 }
-
-const TENSORS: [new (...args: never[]) => ArrayBufferView, number][] = [
-  [Int8Array, L.I8],
-  [Int16Array, L.I16],
-  [Int32Array, L.I32],
-  [BigInt64Array, L.I64],
-  [Uint16Array, L.U16],
-  [Uint32Array, L.U32],
-  [BigUint64Array, L.U64],
-  [Float32Array, L.F32],
-  [Float64Array, L.F64],
-];
 
 /** Makes values of what a program gives. It writes nothing, and fails where a value cannot be stored. */
 export class Planner {
@@ -225,7 +214,11 @@ export class Planner {
     if (isView(value as unknown)) return this.copy(cursorOf(value));
     const { memory } = value as { memory?: unknown };
     if (memory instanceof Memory) return this.copy(new Place(memory).toRoot());
-    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return this.binary(value);
+    const shared = typeof SharedArrayBuffer === "function" && value instanceof SharedArrayBuffer;
+    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || shared) return this.binary(value as ArrayBuffer);
+    if (value instanceof Set || value instanceof WeakMap || value instanceof Promise) {
+      throw this.fail("BadValue", "a Set, a WeakMap or a Promise is no value of a document");
+    }
     return this.scalar(value);
   }
 
@@ -239,17 +232,17 @@ export class Planner {
     return node;
   }
 
-  private binary(value: ArrayBufferView | ArrayBuffer): Fresh {
-    const bytes = ArrayBuffer.isView(value)
-      ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice()
-      : new Uint8Array(value).slice();
-    for (const [made, code] of TENSORS) {
+  private binary(value: ArrayBufferView | ArrayBufferLike): Fresh {
+    const bytes = bytesOf(value).slice();
+    for (let code: number = L.I8; code <= L.F64; code++) {
+      const made = code === L.U8 ? Uint8ClampedArray : ARRAYS_OF[code]!;
       if (!(value instanceof made)) continue;
       const node = this.container(L.ARRAY_NODE);
       node.items = null;
+      node.bytes = bytes;
+      node.tensor = { code, lengths: [value.length], views: [] };
       this.size += bytes.length + 48;
-      const lengths = [bytes.length / L.WIDTHS[code]!];
-      return Object.assign(node, { bytes, tensor: { code, lengths, views: [] } });
+      return node;
     }
     return this.span(L.BYTES, bytes);
   }
@@ -400,6 +393,7 @@ function liftSlot(m: Memory, header: number, slot: number, tag: number, move: bo
     case L.DATE_TIMES:
     case L.TIMESTAMPS:
     case L.DECIMALS: {
+      m.reach(valuesAt(m, header) + 8 * slot, 8);
       const at = (valuesAt(m, header) + 8 * slot) >>> 2;
       node.lo = m.u32[at]!;
       node.hi = m.u32[at + 1]!;
@@ -407,6 +401,7 @@ function liftSlot(m: Memory, header: number, slot: number, tag: number, move: bo
       return node;
     }
     case L.DATES: {
+      m.reach(valuesAt(m, header) + 4 * slot, 4);
       node.lo = m.u32[(valuesAt(m, header) + 4 * slot) >>> 2]!;
       node.hi = node.lo >>> 31 === 1 ? 0xffffffff : 0;
       return node;

@@ -290,10 +290,10 @@ export function renameMember(m: Memory, home: number, from: Key, to: Key): void 
   if (m.u8[block] === L.MAP) {
     const i = findInMap(m, block, from);
     const cell = m.u32[(block >>> 2) + 5]! + 8 * i;
-    unplace(m, block, i);
+    leave(m, block, i);
     freeCell(m, L.TEXT, cell);
     writeKey(m, cell, to, true);
-    if (m.u32[(block >>> 2) + 6] !== 0 || (m.u32[(block >>> 2) + 2] !== 0 && !place(m, block, i))) indexMap(m, block);
+    enter(m, block, i);
     return;
   }
   // Holes are left out, since one of them may have the key.
@@ -412,8 +412,21 @@ function setEntry(m: Memory, map: number, key: Key, node: Fresh): void {
   writeKey(m, m.u32[at + 5]! + 8 * n, key, true);
   const live = ++m.u32[at + 1]!;
   const buckets = m.u32[at + 3]!;
-  const indexed = buckets > 0 && live <= 8 * buckets && m.u32[at + 6] === 0;
-  if (indexed ? !place(m, map, n) : n >= 16 || m.u32[at + 6] !== 0) indexMap(m, map);
+  if (buckets > 0 ? live > 8 * buckets : n >= 16 && m.u32[at + 6] === 0) indexMap(m, map);
+  else enter(m, map, n);
+}
+
+/** Puts an entry into the indexes that a map has. */
+function enter(m: Memory, map: number, entry: number): void {
+  const placed = place(m, map, entry);
+  if (m.u32[(map >>> 2) + 6] !== 0) growTree(m, map, entry);
+  else if (!placed) indexMap(m, map);
+}
+
+/** Takes an entry out of the indexes, while it still has its key. */
+function leave(m: Memory, map: number, entry: number): void {
+  unplace(m, map, entry);
+  if (m.u32[(map >>> 2) + 6] !== 0) shrinkTree(m, map, entry);
 }
 
 function deleteEntry(m: Memory, map: number, key: Key): boolean {
@@ -421,7 +434,7 @@ function deleteEntry(m: Memory, map: number, key: Key): boolean {
   const values = map + L.MAP_VALUES;
   const i = findInMap(m, map, key);
   if (i < 0) return false;
-  unplace(m, map, i);
+  leave(m, map, i);
   const keys = m.u32[at + 5]!;
   freeCell(m, L.TEXT, keys + 8 * i);
   m.u32[(keys >>> 2) + 2 * i] = 0;
@@ -445,7 +458,7 @@ function deleteEntry(m: Memory, map: number, key: Key): boolean {
       indexMap(m, map);
     }
   }
-  if (live === 0 || m.u32[at + 6] !== 0) indexMap(m, map);
+  if (live === 0) indexMap(m, map);
   return true;
 }
 
@@ -480,11 +493,7 @@ function indexMap(m: Memory, map: number): void {
     if (!place(m, map, i)) all = false;
   }
   if (all) return;
-  const bytes = (entry: number): Uint8Array => {
-    const cell = keys + 8 * entry;
-    return m.u8.subarray(spanStart(m, cell), spanStart(m, cell) + spanLength(m, cell));
-  };
-  entries.sort((a, b) => compareKey(m, keys + 8 * a, bytes(b)));
+  entries.sort((a, b) => compareKey(m, keys + 8 * a, keyBytes(m, map, b)));
   let items = entries;
   for (let level = 0; level === 0 || items.length > 1; level++) {
     const nodes: number[] = [];
@@ -501,6 +510,94 @@ function indexMap(m: Memory, map: number): void {
   m.u32[at + 6] = items[0]!;
 }
 
+function keyBytes(m: Memory, map: number, entry: number): Uint8Array {
+  const cell = m.u32[(map >>> 2) + 5]! + 8 * entry;
+  return m.u8.subarray(spanStart(m, cell), spanStart(m, cell) + spanLength(m, cell));
+}
+
+type Step = [node: number, item: number];
+
+/** The nodes from the root to the leaf where an entry's key is or would be, and the item in each (FORMAT 7.3). */
+function pathTo(m: Memory, map: number, entry: number): Step[] {
+  const bytes = keyBytes(m, map, entry);
+  const keys = m.u32[(map >>> 2) + 5]!;
+  const path: Step[] = [];
+  for (let node = m.u32[(map >>> 2) + 6]!; ; ) {
+    const leaf = m.u8[node] === 0;
+    let low = 0;
+    let high = m.u8[node + 1]!;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      let [first, i] = [node, middle];
+      for (; m.u8[first] !== 0; i = 0) first = m.u32[(first >>> 2) + 1 + i]!;
+      const order = compareKey(m, keys + 8 * m.u32[(first >>> 2) + 1 + i]!, bytes);
+      if (leaf ? order < 0 : order <= 0) low = middle + 1;
+      else high = middle;
+    }
+    const item = leaf ? low : Math.max(low - 1, 0);
+    path.push([node, item]);
+    if (leaf) return path;
+    node = m.u32[(node >>> 2) + 1 + item]!;
+  }
+}
+
+function growTree(m: Memory, map: number, entry: number): void {
+  const path = pathTo(m, map, entry);
+  let value = entry;
+  for (let depth = path.length - 1; depth >= 0; depth--) {
+    let [node, i] = path[depth]!;
+    if (depth < path.length - 1) i++;
+    const n = m.u8[node + 1]!;
+    if (n < 63) {
+      insertItem(m, node, i, value);
+      return;
+    }
+    // The node splits: at the end where the new item comes behind all others.
+    const kept = i === n ? n : 32;
+    const made = alloc(m, 256);
+    m.u8[made] = m.u8[node]!;
+    for (let k = kept; k < n; k++) insertItem(m, made, k - kept, m.u32[(node >>> 2) + 1 + k]!);
+    m.u32.fill(0, (node >>> 2) + 1 + kept, (node >>> 2) + 64);
+    m.u8[node + 1] = kept;
+    if (i > kept || kept === n) insertItem(m, made, i - kept, value);
+    else insertItem(m, node, i, value);
+    value = made;
+  }
+  const root = alloc(m, 256);
+  m.u8[root] = m.u8[path[0]![0]]! + 1;
+  insertItem(m, root, 0, path[0]![0]);
+  insertItem(m, root, 1, value);
+  m.u32[(map >>> 2) + 6] = root;
+}
+
+function insertItem(m: Memory, node: number, i: number, value: number): void {
+  const at = (node >>> 2) + 1;
+  const n = m.u8[node + 1]!++;
+  m.u32.copyWithin(at + i + 1, at + i, at + n);
+  m.u32[at + i] = value;
+}
+
+function shrinkTree(m: Memory, map: number, entry: number): void {
+  const path = pathTo(m, map, entry);
+  for (let depth = path.length - 1; depth >= 0; depth--) {
+    const [node, i] = path[depth]!;
+    const at = (node >>> 2) + 1;
+    const n = --m.u8[node + 1]!;
+    m.u32.copyWithin(at + i, at + i + 1, at + n + 1);
+    m.u32[at + n] = 0;
+    if (n > 0) break;
+    free(m, node, 256);
+    if (depth === 0) m.u32[(map >>> 2) + 6] = 0;
+  }
+  // A root that is left with one child is replaced by it.
+  for (let root = m.u32[(map >>> 2) + 6]!; root !== 0 && m.u8[root] !== 0 && m.u8[root + 1] === 1; ) {
+    const child = m.u32[(root >>> 2) + 1]!;
+    free(m, root, 256);
+    m.u32[(map >>> 2) + 6] = child;
+    root = child;
+  }
+}
+
 /** Calls for each bucket in which an entry may be, from its home on, until one says that it is done. */
 function buckets(
   m: Memory,
@@ -511,9 +608,7 @@ function buckets(
   const at = map >>> 2;
   const [block, n] = [m.u32[at + 2]!, m.u32[at + 3]!];
   if (block === 0) return -1;
-  const cell = m.u32[at + 5]! + 8 * entry;
-  const start = spanStart(m, cell);
-  const [hash, f] = hashOf(m.u8.subarray(start, start + spanLength(m, cell)));
+  const [hash, f] = hashOf(keyBytes(m, map, entry));
   const first = Math.ceil(block / 64) * 64;
   const home = bucketOf(hash, n);
   for (let reach = 0; reach < Math.min(16, n); reach++) {

@@ -995,7 +995,11 @@ export class Builder extends Stack {
         else kept = sorted[i]!;
       }
     }
-    if (doubles.size > 0) this.twice(new TextDecoder().decode(keys[Math.min(...doubles.keys())]!));
+    if (doubles.size > 0) {
+      let least = count;
+      for (const double of doubles.keys()) if (double < least) least = double;
+      this.twice(new TextDecoder().decode(keys[least]!));
+    }
     return { block, sorted };
   }
 

@@ -408,9 +408,10 @@ export class JsonReader {
 
   /** The characters of a number. */
   private literal(start: number): string {
-    let text = "";
-    for (let i = start; i < this.at; i++) text += String.fromCharCode(this.u8[i]!);
-    return text;
+    const bytes = this.u8.subarray(start, this.at);
+    // A call with very many arguments would overflow the stack.
+    if (bytes.length > 64) return decoder.decode(bytes);
+    return String.fromCharCode.apply(null, bytes as unknown as number[]);
   }
 
   private longInteger(start: number, isMinusZero: boolean): void {

@@ -495,7 +495,6 @@ export class Planner {
         continue;
       }
       let code = -1;
-      if (tag === S.LOOSE && hi > L.MAX_SHARED) return null;
       // What was met once equals no other.
       if (tag === L.TEXT || (tag === S.WAITING && !this.texts.isSingle(lo))) {
         let place = (Math.imul(lo ^ Math.imul(hi, 0x85ebca6b), 0x9e3779b1) >>> 8) & (size - 1);
