@@ -23,7 +23,7 @@ import { type Key, keyOf } from "./key.js";
 import * as L from "./layout.js";
 import { load, Memory, type Source } from "./memory.js";
 import { plain } from "./object.js";
-import { ARRAY, Cursor, columnsOf, extraOf, findInShape, isNested, MAP, Members, ROW, SCALAR } from "./read.js";
+import { ARRAY, Cursor, columnsOf, extraOf, findInShape, isNested, MAP, ROW, SCALAR } from "./read.js";
 import { check } from "./validate.js";
 import { isView, stateOf, viewAt, walk } from "./view.js";
 
@@ -74,11 +74,9 @@ export class Editor<T = unknown> extends Document<T> {
     return found;
   }
 
-  /** What values become in a container of such a depth. */
+  /** What values become in a container of such a depth. A view of a column's value does not know how deep it is. */
   #plan(depth: number): Planner {
-    if (depth > 0) return new Planner(depth);
-    // A view of a column's element does not know how deep it is.
-    return new Planner(heightOf(new Cursor(this.memory).toRoot()));
+    return new Planner(depth > 0 ? depth : -1, this.memory);
   }
 
   /** Begins to change the document, which from here on cannot fail. */
@@ -94,7 +92,11 @@ export class Editor<T = unknown> extends Document<T> {
     return m;
   }
 
-  /** Sets a member of an object, or an element of an array; an index below 0 counts from the end. O(1) for most. */
+  /**
+   * Sets a member of an object, or an element of an array; an index below 0 counts from the end. In a column of floats
+   * whole numbers become floats; a bigint stays an integer there, and makes the column one of both. O(1), but for a
+   * column that has to become wider, and for texts and arrays of tables that lie in the midst of others.
+   */
   set(target: Target, key: string | number, value: unknown): void {
     const { cursor, depth } = this.#find(target);
     const planner = this.#plan(depth);
@@ -194,11 +196,11 @@ export class Editor<T = unknown> extends Document<T> {
 
   /** Sorts an array. The values that are compared are views where they are objects or arrays. */
   sort(target: Target, compare: (a: unknown, b: unknown) => number): void {
-    const { cursor } = this.#array(target);
+    const { cursor, depth } = this.#array(target);
     const element = new Cursor(this.memory);
     const values = Array.from({ length: cursor.count }, (_, i) => {
       element.toSlot(cursor.at, cursor.first + i);
-      return viewAt(element);
+      return viewAt(element, depth && depth + 1);
     });
     const order = values.map((_, i) => i);
     order.sort((a, b) => compare(values[a], values[b]));
@@ -214,7 +216,7 @@ export class Editor<T = unknown> extends Document<T> {
   rename(target: Target, from: string, to: string): void {
     const { cursor } = this.#find(target);
     if (cursor.kind === ARRAY) throw new LivebufError("WrongType", "this is an array, and no object");
-    const [old, key] = [keyOf(from), new Planner(0).key(to)];
+    const [old, key] = [keyOf(from), new Planner(0, this.memory).key(to)];
     const member = cursor.clone();
     if (!member.toMember(old)) throw new LivebufError("NotFound", `there is no member ${JSON.stringify(from)}`);
     if (from === to) return;
@@ -234,7 +236,7 @@ export class Editor<T = unknown> extends Document<T> {
 
   /** Replaces the value of the whole document. */
   replaceRoot(value: unknown): void {
-    const planner = new Planner(0);
+    const planner = new Planner(0, this.memory);
     const node = planner.value(value);
     const m = this.#begin(planner.size);
     freeCell(m, m.u8[16]!, 8);
@@ -268,7 +270,7 @@ export class Editor<T = unknown> extends Document<T> {
  * Opens a document to edit it. Its bytes are checked first, and are changed in place; bytes at an address that is no
  * multiple of 8 are copied. A document that was opened to read is read through the editor from now on.
  *
- * @throws LivebufError of the kind that {@link check} finds; ReadOnly if only a newer version may edit it.
+ * @throws LivebufError of the kind that `validate` finds; ReadOnly if only a newer version may edit it.
  */
 export function edit<T = unknown>(source: Source | Document<T>, options: EditOptions = {}): Editor<T> {
   let m = source instanceof Document ? source.memory : load(source);
@@ -374,19 +376,4 @@ function objectCost(m: Memory, cursor: Cursor, key: Key): number {
   if (i >= 0) return spaceOf(m, at + L.TABLE_SIZE + 16 * i);
   const [extras, extra] = [m.u32[(at >>> 2) + 4]!, extraOf(m, at, row)];
   return 512 + (extras === 0 ? 0 : spaceOf(m, extras)) + (extra === 0 ? 0 : costOf(m, extra));
-}
-
-/** How deep containers are within each other. */
-function heightOf(cursor: Cursor): number {
-  if (cursor.kind === SCALAR) return 0;
-  let most = 0;
-  const inner = new Cursor(cursor.m);
-  if (cursor.kind === ARRAY) {
-    const n = cursor.count;
-    for (let i = 0; i < n; i++) {
-      inner.toSlot(cursor.at, cursor.first + i);
-      most = Math.max(most, heightOf(inner));
-    }
-  } else for (const members = new Members(cursor); members.next(); ) most = Math.max(most, heightOf(members.value));
-  return most + 1;
 }

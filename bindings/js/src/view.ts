@@ -92,7 +92,10 @@ export class State {
   /** A cursor at the value. */
   cursor(): Cursor {
     if (this.home === 0) {
-      throw new LivebufError("StaleHandle", "this value was removed or replaced: ask the document for what is there now");
+      throw new LivebufError(
+        "StaleHandle",
+        "this value was removed or replaced: ask the document for what is there now",
+      );
     }
     const cursor = new Cursor(this.m);
     if (this.isArray) {
@@ -312,7 +315,10 @@ const METHODS: PropertyDescriptorMap = {
 /** The state of a container with its view: the one that an editor knows, or a new one. */
 function stateAt(m: Memory, home: number, row: number, isArray: boolean, depth: number): State {
   const known = m.views === null ? undefined : keptState(m, home, row);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    known.depth ||= depth;
+    return known;
+  }
   const state = new State(m, home, row, isArray);
   state.refresh();
   state.depth = depth;

@@ -462,3 +462,14 @@ test("columns become wider as they must", () => {
   assert.equal(other.memory.u8[cursorOf(other.root as object).at + L.MAP_VALUES + 1], L.STRUCT);
   assert.ok(other.memory.u32[(cursorOf(other.root as object).at >>> 2) + 9]! < 60);
 });
+
+test("a view of a column's value can be edited", () => {
+  const doc = edit(lbuf({ rows: ROWS })) as Editor;
+  const rows = doc.get("rows") as { column(...path: string[]): { at(i: number): object } };
+  const at = rows.column("at").at(3);
+  doc.set(at, "x", 100);
+  doc.set(at, "z", [1]);
+  assert.deepEqual(doc.get("rows", 3, "at", "z"), get(at, "z"));
+  assert.equal(doc.get("rows", 3, "at", "x"), 100);
+  validate(doc.bytes);
+});

@@ -8,11 +8,12 @@ const DOCS = new URL("../../../../docs/", import.meta.url);
 const FOLDER = new URL("../guide-code/", import.meta.url);
 
 /** What a line's comment says that its expression is: `// "en"`, `// 3`, `// [9.5, 9.75]`. */
-const CLAIM = /^(\S.*?);?\s+\/\/ ("[^"]*"|-?[\d.]+n?|true|false|undefined|\[[^…\]]*\]|\{[^…}]*\})(?=$|[:;,])/;
+const CLAIM = /^(\S.*?);?\s+\/\/ ('[^']*'|"[^"]*"|-?[\d.]+n?|true|false|undefined|\[[^…\]]*\]|\{[^…}]*\})(?=$|[:;,])/;
 
 for (const [page, least] of [
   ["javascript.md", 10],
   ["start.md", 3],
+  ["../README.md", 1],
 ] as const) {
   test(`${page}: the code runs, and its expressions are what it says`, async () => {
     const text = readFileSync(new URL(page, DOCS), "utf8");
@@ -44,7 +45,7 @@ for (const [page, least] of [
       ...rest,
     ].join("\n");
     mkdirSync(FOLDER, { recursive: true });
-    const file = new URL(`${page}.js`, FOLDER);
+    const file = new URL(`${page.replace("../", "")}.js`, FOLDER);
     writeFileSync(file, code);
     await import(file.href);
   });

@@ -109,8 +109,11 @@ export class Planner {
   size = 0;
   private readonly path: (string | number)[] = [];
 
-  /** `depth` is that of the container that the values come into. */
-  constructor(private readonly depth: number) {}
+  /** `depth` is that of the container in the document that the values come into; −1 if it is not known. */
+  constructor(
+    private depth: number,
+    private readonly m: Memory,
+  ) {}
 
   private fail(kind: "BadValue" | "BadText" | "NestingLimit", message: string): LivebufError {
     const path = this.path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
@@ -224,6 +227,8 @@ export class Planner {
 
   /** A container, whose depth is checked, so that circles end. */
   private container(tag: number): Fresh {
+    // It is at most as deep as any is.
+    if (this.depth < 0) this.depth = heightOf(new Place(this.m).toRoot());
     if (this.depth + this.path.length >= L.MAX_NESTING) {
       throw this.fail("NestingLimit", `values are nested in at most ${L.MAX_NESTING} levels; is there a circle?`);
     }
@@ -439,4 +444,19 @@ function liftTensor(node: Fresh, m: Memory, at: number, first: number, count: nu
     for (let i = 0; i < count; i++) if (slotValue(m, at, first + i)) node.bytes[i >>> 3]! |= 1 << (i & 7);
   }
   return node;
+}
+
+/** How deep containers are within each other. */
+function heightOf(cursor: Cursor): number {
+  if (cursor.kind === SCALAR) return 0;
+  let most = 0;
+  const inner = new Place(cursor.m);
+  if (cursor.kind === ARRAY) {
+    const n = cursor.count;
+    for (let i = 0; i < n; i++) {
+      inner.toSlot(cursor.at, cursor.first + i);
+      most = Math.max(most, heightOf(inner));
+    }
+  } else for (const members = new Members(cursor); members.next(); ) most = Math.max(most, heightOf(members.value));
+  return most + 1;
 }
