@@ -32,7 +32,10 @@ export type Target = object | readonly (string | number)[];
 
 /** How a document is opened for editing. */
 export interface EditOptions {
-  /** The bytes are known to be a valid document, and are not checked. Edits of others may spoil them further. */
+  /**
+   * The bytes are known to be a valid document (FORMAT 9), and are not checked. Others may be spoiled further by an edit,
+   * which may throw anything, and need not end.
+   */
   trusted?: boolean;
 }
 

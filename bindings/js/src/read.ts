@@ -419,8 +419,10 @@ export function dictionaryTexts(m: Memory, header: number): number {
   return texts;
 }
 
-/** Number i of the offsets of a list or a run. */
+/** Where array i of a list, or text i of a run, begins among its elements: number i of the offsets, if it has some. */
 export function offsetAt(m: Memory, list: number, i: number): number {
+  m.need(list, 32);
+  if (m.u8[list + 1] !== 0) return i * m.u32[(list >>> 2) + 1]!;
   m.need(list, 48);
   const at = (list + L.LIST_OFFSETS) >>> 2;
   if (i >= m.u32[at + 1]!) throw damage("BadCount", list);
@@ -563,16 +565,9 @@ export class Cursor {
     const { m } = this;
     m.need(list, 32);
     if (m.u8[list] !== L.LIST) throw damage("WrongBlock", list);
-    let first: number;
-    let count: number;
-    if (m.u8[list + 1] === 0) {
-      first = offsetAt(m, list, row);
-      count = offsetAt(m, list, row + 1) - first;
-      if (count < 0) throw damage("BadIndex", list);
-    } else {
-      count = m.u32[(list >>> 2) + 1]!;
-      first = row * count;
-    }
+    const first = offsetAt(m, list, row);
+    const count = offsetAt(m, list, row + 1) - first;
+    if (count < 0) throw damage("BadIndex", list);
     this.home = list;
     this.listRow = row;
     this.toElements(list + L.LIST_ELEMENTS, first, count);

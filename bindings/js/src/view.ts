@@ -382,6 +382,19 @@ export function endViews(m: Memory, home: number): void {
   else move(known, 0, -1);
 }
 
+/** Ends the views of n rows of a table or list. */
+export function endRows(m: Memory, home: number, from: number, n: number): void {
+  const rows = m.views!.get(home) as Map<number, State> | undefined;
+  if (rows === undefined) return;
+  const end = (state: State | undefined, row: number): void => {
+    if (state === undefined || row < from || row >= from + n) return;
+    move(state, 0, -1);
+    rows.delete(row);
+  };
+  if (n < rows.size) for (let row = from; row < from + n; row++) end(rows.get(row), row);
+  else rows.forEach(end);
+}
+
 /** Gives the rows of a table or list other numbers; those that get −1 are no more. */
 export function moveRows(m: Memory, home: number, to: (row: number) => number): void {
   const rows = m.views!.get(home) as Map<number, State> | undefined;

@@ -13,6 +13,7 @@ import { edit } from "../src/edit.js";
 import { fromJSON } from "../src/encode.js";
 import { CELLS } from "../src/layout.js";
 import { Cursor, SCALAR } from "../src/read.js";
+import { LocalDate } from "../src/scalar.js";
 import { isValid } from "../src/validate.js";
 import { walk } from "../src/view.js";
 
@@ -62,6 +63,14 @@ function checkMap(bytes: Uint8Array, name: string): number {
 
 test("the map of vectors and of edited documents has no overlaps, and leads to values that exist", () => {
   assert.ok(checkMap(fromJSON(SAMPLE), "sample") > 30);
+  // A value has its text, also where that is in a dictionary.
+  const { memory } = open(fromJSON(SAMPLE));
+  JSON.parse(SAMPLE).orders.forEach((order: { city: string }, i: number) => {
+    const city = new Cursor(memory).toRoot();
+    walk(city, ["orders", i, "city"]);
+    const bytes = bytesOf(memory, city).flatMap(([from, to]) => [...memory.u8.subarray(from, to)]);
+    assert.ok(new TextDecoder().decode(new Uint8Array(bytes)).includes(order.city), order.city);
+  });
   const folder = new URL("testdata/vectors/", ROOT);
   let n = 0;
   for (const name of readdirSync(folder).filter((name) => name.startsWith("y_") && name.endsWith(".lbuf"))) {
@@ -142,6 +151,21 @@ const text = async (page: Page, at: string): Promise<string> => (await page.text
 const said = (page: Page): Promise<string> => text(page, ".said");
 const lit = (page: Page, name: string): Promise<number> => page.locator(`#bytes .${name}`).count();
 
+/** Types a value over that of a pointer. */
+async function set(page: Page, pointer: string, text: string): Promise<void> {
+  await page.fill("#pointer", pointer);
+  await page.focus("#tree");
+  await page.keyboard.press("Enter");
+  await page.fill(".edit", text);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector(".said")!.textContent!.includes(" is now "));
+}
+
+async function download(page: Page, button: string): Promise<Uint8Array> {
+  const [file] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
+  return new Uint8Array(readFileSync(await file.path()));
+}
+
 test("it opens with the sample, and shows what a look-up reads", { skip }, async () => {
   const page = await begin();
   const total = JSON.parse(SAMPLE).orders[2].total;
@@ -198,34 +222,24 @@ test("the tree goes by keys", { skip }, async () => {
 test("an edit shows the bytes that it wrote, and can be undone; the document can be taken away", { skip }, async () => {
   const page = await begin();
   const before = fromJSON(SAMPLE);
-  const set = async (pointer: string, text: string): Promise<void> => {
-    await page.fill("#pointer", pointer);
-    await page.focus("#tree");
-    await page.keyboard.press("Enter");
-    await page.fill(".edit", text);
-    await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.querySelector(".said")!.textContent!.includes(" is now "));
-  };
-  const download = async (button: string): Promise<Uint8Array> => {
-    const [file] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
-    return new Uint8Array(readFileSync(await file.path()));
-  };
-  await set("/orders/2/total", "77.25");
+  await set(page, "/orders/2/total", "77.25");
   assert.match(await said(page), /^\/orders\/2\/total is now 77.25 — wrote [1-8] of/);
   assert.ok((await lit(page, "wrote")) > 0);
-  await set("/orders/3/city", "a city of a long name");
-  await set("/shop", '"Tea"');
-  const edited = await download("#document");
+  await set(page, "/orders/3/city", "a city of a long name");
+  await set(page, "/shop", '"Tea"');
+  const edited = await download(page, "#document");
   assert.ok(isValid(edited));
   const doc = open(edited);
   assert.deepEqual(
     ["/orders/2/total", "/orders/3/city", "/shop"].map((pointer) => doc.pointer(pointer)),
     [77.25, "a city of a long name", "Tea"],
   );
-  assert.equal(new TextDecoder().decode(await download("#json")), new Document(doc.memory).toText());
-  for (let i = 0; i < 3; i++) await page.click("#undo");
+  assert.equal(new TextDecoder().decode(await download(page, "#json")), new Document(doc.memory).toText());
+  await page.focus("#tree");
+  await page.keyboard.press("Control+z");
+  for (let i = 0; i < 2; i++) await page.click("#undo");
   assert.ok(await page.isDisabled("#undo"));
-  assert.deepEqual(await download("#document"), before);
+  assert.deepEqual(await download(page, "#document"), before);
 });
 
 test("files are opened, and damaged ones refused with a message", { skip }, async () => {
@@ -236,6 +250,16 @@ test("files are opened, and damaged ones refused with a message", { skip }, asyn
   };
   await put("small.json", '{"a":[1,2,{"b":null}]}');
   await page.waitForFunction(() => document.querySelector("#tree")!.textContent!.includes("small.json"));
+  await page.evaluate(() => {
+    const data = new DataTransfer();
+    data.items.add(new File(['{"dropped":true}'], "dropped.json"));
+    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+  });
+  await page.waitForFunction(() => document.querySelector("#tree")!.textContent!.includes('"dropped"true'));
+  await put("dates.lbuf", fromJSON('{"day":"2026-11-23"}', { recognize: true }));
+  await page.waitForFunction(() => document.querySelector("#tree")!.textContent!.includes('"day"'));
+  await set(page, "/day", '"2026-11-24"');
+  assert.deepEqual(open(await download(page, "#document")).pointer("/day"), LocalDate.from("2026-11-24"));
   await put("bad.json", '{"a":[1,2,}');
   await page.waitForFunction(() =>
     document.querySelector(".said")!.textContent!.startsWith("bad.json cannot be shown"),
@@ -244,7 +268,7 @@ test("files are opened, and damaged ones refused with a message", { skip }, asyn
   await page.waitForFunction(() =>
     document.querySelector(".said")!.textContent!.startsWith("bad.lbuf cannot be shown"),
   );
-  assert.equal(await text(page, "#name"), "small.json");
+  assert.equal(await text(page, "#name"), "dates.lbuf");
   // A large one, which the worker maps.
   await put(
     "large.lbuf",

@@ -15,7 +15,7 @@ import {
   resolve,
   valuesAt,
 } from "../read.js";
-import { endViews, moveRows, moveView, showMembers } from "../view.js";
+import { endRows, endViews, moveRows, moveView, showMembers } from "../view.js";
 import { Fresh, floatOf, intOf, lift, setFloat } from "./fresh.js";
 import { dropShell, freeObject, freeShape, storeObject } from "./object.js";
 import { alloc, extend, free, freeSpan } from "./space.js";
@@ -321,13 +321,13 @@ export function clear(m: Memory, header: number, at: number, n: number): void {
       const k = headersOf(m, data);
       for (let j = 0; j < k; j++) clear(m, data + L.TABLE_SIZE + 16 * j, at, n);
       dropExtras(m, data, at, n, false);
-      moveRows(m, data, (row) => (row < at || row >= end ? row : -1));
+      endRows(m, data, at, n);
       break;
     }
     case L.FIXED_LISTS: {
       const l = m.u32[(data >>> 2) + 1]!;
       clear(m, data + L.LIST_ELEMENTS, at * l, n * l);
-      moveRows(m, data, (row) => (row < at || row >= end ? row : -1));
+      endRows(m, data, at, n);
       break;
     }
     case L.LISTS:
@@ -338,7 +338,7 @@ export function clear(m: Memory, header: number, at: number, n: number): void {
         for (let i = at + 1; i < end; i++) setOffset(m, data, i, a);
         addOffsets(m, data, end, a - b);
       }
-      moveRows(m, data, (row) => (row < at || row >= end ? row : -1));
+      endRows(m, data, at, n);
     }
   }
   for (const [bits, start] of planes(m, header)) zeroPart(m, bits, start, at, n);
@@ -372,7 +372,7 @@ function shut(m: Memory, header: number, at: number, n: number): void {
     const l = m.u32[(data >>> 2) + 1]!;
     shut(m, data + L.LIST_ELEMENTS, at * l, n * l);
   } else shut(m, data + L.LIST_OFFSETS, at, n);
-  moveRows(m, data, (row) => (row < end ? row : row - n));
+  if (end < old) moveRows(m, data, (row) => (row < end ? row : row - n));
 }
 
 /** Removes n slots and their values. */
@@ -744,7 +744,7 @@ export function put(m: Memory, header: number, slot: number, node: Fresh, empty 
     }
   } else if (m.u8[header + 1] === L.FIXED_LISTS) {
     const list = dataOf(m, header);
-    moveRows(m, list, (row) => (row === slot ? -1 : row));
+    endRows(m, list, slot, 1);
     node.items!.forEach((item, i) => {
       put(m, list + L.LIST_ELEMENTS, slot * node.items!.length + i, item);
     });

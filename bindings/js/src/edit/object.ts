@@ -1,5 +1,6 @@
 // Objects that are edited: records and their shapes (FORMAT 4, 5), and maps with their indexes (FORMAT 7).
 
+import { damage } from "../error.js";
 import { bucketOf, compareKey, hashOf, isKey, type Key, keyOf, spanLength, spanStart, textAt } from "../key.js";
 import * as L from "../layout.js";
 import type { Memory } from "../memory.js";
@@ -522,6 +523,7 @@ function pathTo(m: Memory, map: number, entry: number): Step[] {
   const bytes = keyBytes(m, map, entry);
   const keys = m.u32[(map >>> 2) + 5]!;
   const path: Step[] = [];
+  let left = 13 * 64;
   for (let node = m.u32[(map >>> 2) + 6]!; ; ) {
     const leaf = m.u8[node] === 0;
     let low = 0;
@@ -529,7 +531,7 @@ function pathTo(m: Memory, map: number, entry: number): Step[] {
     while (low < high) {
       const middle = (low + high) >>> 1;
       let [first, i] = [node, middle];
-      for (; m.u8[first] !== 0; i = 0) first = m.u32[(first >>> 2) + 1 + i]!;
+      for (; m.u8[first] !== 0 && left > 0; i = 0, left--) first = m.u32[(first >>> 2) + 1 + i]!;
       const order = compareKey(m, keys + 8 * m.u32[(first >>> 2) + 1 + i]!, bytes);
       if (leaf ? order < 0 : order <= 0) low = middle + 1;
       else high = middle;
@@ -537,6 +539,7 @@ function pathTo(m: Memory, map: number, entry: number): Step[] {
     const item = leaf ? low : Math.max(low - 1, 0);
     path.push([node, item]);
     if (leaf) return path;
+    if (left-- <= 0) throw damage("BadIndex", node);
     node = m.u32[(node >>> 2) + 1 + item]!;
   }
 }
