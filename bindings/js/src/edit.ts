@@ -100,7 +100,18 @@ export class Editor<T = unknown> extends Document<T> {
    * whole numbers become floats; a bigint stays an integer there, and makes the column one of both. O(1), but for a
    * column that has to become wider, and for texts and arrays of tables that lie in the midst of others.
    */
-  set(target: Target, key: string | number, value: unknown): void {
+  set(target: Target, key: string | number, value: unknown): void;
+  /** The same by the whole path to the value: `doc.set(["users", 0, "name"], "Ada")`. */
+  set(path: readonly (string | number)[], value: unknown): void;
+  set(target: Target, ...rest: [unknown] | [string | number, unknown]): void {
+    if (rest.length === 1) {
+      const path = [...(target as (string | number)[])];
+      const last = path.pop();
+      if (last === undefined) this.replaceRoot(rest[0]);
+      else this.set(path, last, rest[0]);
+      return;
+    }
+    const [key, value] = rest;
     const { cursor, depth } = this.#find(target);
     const planner = this.#plan(depth);
     if (value === undefined) throw new LivebufError("BadValue", "undefined cannot be stored; delete removes a member");
@@ -119,7 +130,17 @@ export class Editor<T = unknown> extends Document<T> {
   }
 
   /** Removes a member of an object, or an element of an array: false if there is none. */
-  delete(target: Target, key: string | number): boolean {
+  delete(target: Target, key: string | number): boolean;
+  /** The same by the whole path to the value: `doc.delete(["users", 0, "name"])`. */
+  delete(path: readonly (string | number)[]): boolean;
+  delete(target: Target, key?: string | number): boolean {
+    if (key === undefined) {
+      const path = [...(target as (string | number)[])];
+      key = path.pop();
+      if (key === undefined)
+        throw new LivebufError("Unsupported", "a document always has a value: replaceRoot sets another");
+      return this.delete(path, key);
+    }
     const { cursor } = this.#find(target);
     if (cursor.kind === ARRAY) {
       const i = indexOf(cursor, key);
@@ -351,7 +372,7 @@ function bytesBelow(m: Memory, header: number): number {
   if (data === 0) return 64;
   if (!isNested(code)) return 32 + (L.WIDTHS[code]! + 10) * n;
   if (code !== L.STRUCT) {
-    const list = code === L.FIXED_LISTS ? 0 : bytesBelow(m, data + L.LIST_OFFSETS);
+    const list = m.u8[data + 1] === 1 ? 0 : bytesBelow(m, data + L.LIST_OFFSETS);
     return list + n + bytesBelow(m, data + L.LIST_ELEMENTS);
   }
   let size = 64 + 32 * n;

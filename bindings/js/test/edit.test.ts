@@ -473,3 +473,46 @@ test("a view of a column's value can be edited", () => {
   assert.equal(doc.get("rows", 3, "at", "x"), 100);
   validate(doc.bytes);
 });
+
+test("texts of one length in a run", () => {
+  const rows = Array.from(
+    { length: 60 },
+    (_, i) => ({ id: `code ${10_000 + i}`, n: i }) as { id: string | null; n: number },
+  );
+  const doc = edit(lbuf(rows)) as Editor;
+  assert.equal(columnCode(doc, "id"), L.RUN);
+  doc.set([3], "id", "code 99999");
+  rows[3]!.id = "code 99999";
+  doc.insert([], 2, { id: "code 55555", n: 5 });
+  rows.splice(2, 0, { id: "code 55555", n: 5 });
+  doc.set([7], "id", null);
+  rows[7]!.id = null;
+  doc.splice([], 20, 5);
+  rows.splice(20, 5);
+  doc.reorder(
+    [],
+    rows.map((_, i) => rows.length - 1 - i),
+  );
+  rows.reverse();
+  is(doc, rows);
+  assert.equal(columnCode(doc, "id"), L.RUN);
+  doc.set([1], "id", "another length");
+  rows[1]!.id = "another length";
+  is(doc, rows);
+});
+
+test("values are set and removed by a view and a key, or by a path", () => {
+  const doc = create<unknown>({ a: { b: [1, 2, 3] } });
+  doc.set(["a", "b", 1], 20);
+  doc.set(["a", "b"], 2, 30);
+  doc.set(["a", "c"], "new");
+  doc.set(["a", "d"], null);
+  assert.equal(doc.toText(), '{"a":{"b":[1,20,30],"c":"new","d":null}}');
+  assert.ok(doc.delete(["a", "b", 0]));
+  assert.ok(doc.delete(["a"], "d"));
+  assert.ok(!doc.delete(["a", "z"]));
+  assert.equal(doc.toText(), '{"a":{"b":[20,30],"c":"new"}}');
+  assert.throws(() => doc.delete([]), /always has a value/);
+  doc.set([], [1]);
+  assert.equal(doc.toText(), "[1]");
+});

@@ -15,6 +15,8 @@ for (const folder of ["vectors/", "frozen/1-candidate/"]) {
   test(`${folder}: valid documents print as the JSON beside them`, () => {
     let n = 0;
     for (const name of names(folder, ".json")) {
+      // A file whose document has a journal: test/node.test.ts.
+      if (name === "journal") continue;
       const text = readFileSync(new URL(`${folder}${name}.json`, TESTDATA), "utf8").trimEnd();
       let bytes: Buffer;
       try {

@@ -28,6 +28,8 @@ const capacity = (m: Memory, header: number): number => m.u32[(header >>> 2) + 2
 const dataOf = (m: Memory, header: number): number => m.u32[(header >>> 2) + 3]!;
 
 const isDictionary = (code: number): boolean => code === L.DICTIONARY_U8 || code === L.DICTIONARY_U16;
+/** Whether the arrays of a list or the texts of a run are equally long, so that it has no offsets. */
+const isFixed = (m: Memory, list: number): boolean => m.u8[list + 1] === 1;
 const isMarked = (code: number): boolean => code === L.MARKED_F32 || code === L.MARKED_F64;
 
 /** Bytes of the values of c slots, marks and a dictionary's header among them. */
@@ -202,7 +204,7 @@ export function openSlots(m: Memory, header: number, at: number, n: number): voi
     return;
   }
   if (at < old) moveRows(m, data, (row) => (row < at ? row : row + n));
-  if (code === L.FIXED_LISTS) {
+  if (isFixed(m, data)) {
     const l = m.u32[(data >>> 2) + 1]!;
     openSlots(m, data + L.LIST_ELEMENTS, at * l, n * l);
     return;
@@ -324,21 +326,21 @@ export function clear(m: Memory, header: number, at: number, n: number): void {
       endRows(m, data, at, n);
       break;
     }
-    case L.FIXED_LISTS: {
-      const l = m.u32[(data >>> 2) + 1]!;
-      clear(m, data + L.LIST_ELEMENTS, at * l, n * l);
-      endRows(m, data, at, n);
-      break;
-    }
     case L.LISTS:
+    case L.FIXED_LISTS:
     case L.RUN: {
+      endRows(m, data, at, n);
+      if (isFixed(m, data)) {
+        const l = m.u32[(data >>> 2) + 1]!;
+        clear(m, data + L.LIST_ELEMENTS, at * l, n * l);
+        break;
+      }
       const [a, b] = [offsetAt(m, data, at), offsetAt(m, data, end)];
       closeSlots(m, data + L.LIST_ELEMENTS, a, b - a);
       if (b > a) {
         for (let i = at + 1; i < end; i++) setOffset(m, data, i, a);
         addOffsets(m, data, end, a - b);
       }
-      endRows(m, data, at, n);
     }
   }
   for (const [bits, start] of planes(m, header)) zeroPart(m, bits, start, at, n);
@@ -368,7 +370,7 @@ function shut(m: Memory, header: number, at: number, n: number): void {
     const k = headersOf(m, data);
     for (let j = 0; j < k; j++) shut(m, data + L.TABLE_SIZE + 16 * j, at, n);
     shiftExtras(m, data, end, -n);
-  } else if (code === L.FIXED_LISTS) {
+  } else if (isFixed(m, data)) {
     const l = m.u32[(data >>> 2) + 1]!;
     shut(m, data + L.LIST_ELEMENTS, at * l, n * l);
   } else shut(m, data + L.LIST_OFFSETS, at, n);
@@ -460,7 +462,7 @@ export function freeStorage(m: Memory, header: number): void {
     return;
   }
   freeStorage(m, data + L.LIST_ELEMENTS);
-  if (code === L.FIXED_LISTS) free(m, data, 32);
+  if (isFixed(m, data)) free(m, data, 32);
   else {
     freeStorage(m, data + L.LIST_OFFSETS);
     free(m, data, 48);
@@ -918,7 +920,7 @@ function putRun(m: Memory, header: number, slot: number, node: Fresh): void {
   const [start, end, all] = [offsetAt(m, list, slot), offsetAt(m, list, slot + 1), count(m, elements)];
   const moved = all - end + 4 * (count(m, header) - slot);
   if (bytes.length !== end - start) {
-    if (moved > MOST_MOVED || all + bytes.length > L.MAX_SPAN) {
+    if (isFixed(m, list) || moved > MOST_MOVED || all + bytes.length > L.MAX_SPAN) {
       clear(m, header, slot, 1);
       convert(m, header, L.TEXTS, slot);
       putNew(m, header, slot, node);
@@ -1056,7 +1058,7 @@ export function arrange(m: Memory, header: number, order: ArrayLike<number>): vo
       m.u32[at + 2 * i] = home!;
       m.u32[at + 2 * i + 1] = row!;
     });
-  } else if (code === L.FIXED_LISTS) {
+  } else if (isFixed(m, data)) {
     const l = m.u32[(data >>> 2) + 1]!;
     arrange(
       m,

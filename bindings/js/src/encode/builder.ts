@@ -676,11 +676,15 @@ export class Builder extends Stack {
   private writeRun(plan: Plan, owner: number, place: number): number {
     const { out, planner, tags, cells, texts } = this;
     const { count, offsets } = plan;
-    const list = out.grow(48);
+    const length = offsets === 0 ? plan.bytes / count : 0;
+    const list = out.grow(length > 0 ? 32 : 48);
     const bits = this.writeBits(plan);
-    this.listHeader(list, place, 0, 0, bits, owner);
-    const data = out.grow(dataSize(offsets, count + 1));
-    out.header(list + L.LIST_OFFSETS, offsets, 0, 0, count + 1, data);
+    this.listHeader(list, place, length > 0 ? 1 : 0, length, bits, owner);
+    let data = 0;
+    if (length === 0) {
+      data = out.grow(dataSize(offsets, count + 1));
+      out.header(list + L.LIST_OFFSETS, offsets, 0, 0, count + 1, data);
+    }
     const run = out.grow(L.word(plan.bytes));
     out.header(list + L.LIST_ELEMENTS, L.U8, 0, 0, plan.bytes, run);
     let end = 0;
@@ -689,7 +693,8 @@ export class Builder extends Stack {
       if (at >= 0 && tags[at] !== L.NULL) {
         end += texts.writeInRun(tags[at]!, cells[2 * at]!, cells[2 * at + 1]!, run + end);
       }
-      this.putOffset(offsets, data, i + 1, end);
+      if (length > 0) end = (i + 1) * length;
+      else this.putOffset(offsets, data, i + 1, end);
     }
     return list;
   }

@@ -287,7 +287,7 @@ export class Plan {
   /** Of a list, the column of the elements, and where each array ends; no ends where all have one length. */
   child: Plan | null = null;
   ends: Uint32Array | null = null;
-  /** Of a list or run, the code of the offsets. */
+  /** Of a list or run, the code of the offsets; 0 where a run has none, since its texts have one length. */
   offsets = 0;
   /** Of a dictionary, the tag and the cell of each text, and the code of each slot. */
   texts: number[] | null = null;
@@ -420,6 +420,9 @@ export class Planner {
     let bytes = 0;
     let more = 0;
     let singles = 0;
+    /** The length of all texts so far, 0 where they differ, and how many there are. */
+    let same = -1;
+    let there = 0;
     for (let i = from; i < from + count; i++) {
       const at = places[i]!;
       if (at < 0) continue;
@@ -440,10 +443,18 @@ export class Planner {
         more += length;
       }
       bytes += length;
+      there++;
+      if (same < 0) same = length;
+      else if (same !== length) same = 0;
     }
     const bits = L.bitmapsSize(gaps, count);
-    const offsets = offsetsCode(bytes);
-    const run = bytes > L.MAX_SPAN ? Infinity : bits + 48 + dataSize(offsets, count + 1) + more + L.word(bytes) - bytes;
+    // Texts of one length need no offsets. Then slots without a value have bytes, too.
+    const spare = (count - there) * same;
+    const fixed = same > 0 && spare <= bytes;
+    const offsets = fixed ? 0 : offsetsCode(bytes);
+    const all = fixed ? bytes + spare : bytes;
+    const head = fixed ? 32 : 48 + dataSize(offsets, count + 1);
+    const run = all > L.MAX_SPAN ? Infinity : bits + head + more + L.word(all) - bytes;
     // A dictionary comes first where both are equal.
     const most = Math.floor((Math.min(run, plan.size - 1) - bits - L.word(count) - 16) / 8);
     const found: number[] = [];
@@ -460,7 +471,7 @@ export class Planner {
       plan.code = L.RUN;
       plan.size = run;
       plan.offsets = offsets;
-      plan.bytes = bytes;
+      plan.bytes = all;
     } else return;
     plan.gaps = gaps;
   }
