@@ -187,11 +187,15 @@ $(VENV)/docs: $(VENV)/build bindings/python/pyproject.toml
 # mdBook: `mdbook build`; links to the reference then lead to docs.rs. `make test-python` checks it.
 MDBOOK ?= $(VENV)/bin/mdbook
 CRATES := livebuf livebuf-json livebuf-query livebuf-patch livebuf-log livebuf-arrow
-docs: $(VENV)/docs
+docs: $(VENV)/docs $(if $(NODE),$(JS)/node_modules/ready)
 	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --quiet --no-deps --lib --target-dir target $(CRATES:%=-p %) \
 		--features livebuf/delta,livebuf/digest,livebuf/partial
 	LIVEBUF_RUST=$(CURDIR)/target/doc $(MDBOOK) build
 	@rm -rf target/book/rust && cp -r target/doc target/book/rust
+	@rm -rf target/book/explorer
+ifdef NODE
+	node docs/explorer/build.js target/book/explorer
+endif
 	@echo "open target/book/index.html"
 
 # Wheels for Linux and an sdist, each checked; docs/release.md is the checklist.

@@ -73,6 +73,7 @@ export class Column {
   /** How many values the column has, those that are missing included. */
   readonly length: number;
 
+  /** @internal */
   constructor(m: Memory, header: number, first: number, length: number, gathered?: unknown[]) {
     this.#m = m;
     this.#header = header;

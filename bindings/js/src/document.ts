@@ -9,10 +9,11 @@ import { type View, viewAt, walk } from "./view.js";
 
 /** A document that is read where its bytes lie. Opening it reads its header and nothing else. */
 export class Document<T = unknown> {
-  /** What reads the bytes; for the modules of this package. */
+  /** @internal What reads the bytes. */
   readonly memory: Memory;
   #root: { view: unknown; home: number } | undefined;
 
+  /** @internal By {@link open}. */
   constructor(memory: Memory) {
     this.memory = memory;
   }

@@ -48,6 +48,7 @@ export interface EditOptions {
  * again after an edit.
  */
 export class Editor<T = unknown> extends Document<T> {
+  /** @internal By {@link edit}. */
   constructor(memory: Memory) {
     super(memory);
     memory.views = new Map();

@@ -18,7 +18,7 @@ export interface FileOptions {
 export class FileDocument<T = unknown> extends Document<T> {
   readonly #file: number;
 
-  /** By {@link openFile}. */
+  /** @internal By {@link openFile}. */
   constructor(memory: Memory, file: number) {
     super(memory);
     this.#file = file;
@@ -86,7 +86,7 @@ export class FileEditor<T = unknown> extends Editor<T> {
   /** The file's bytes, with which those in memory are compared. */
   #written: Uint8Array;
 
-  /** By {@link editFile}. */
+  /** @internal By {@link editFile}. */
   constructor(memory: Memory, file: number) {
     super(memory);
     this.#file = file;

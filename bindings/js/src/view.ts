@@ -120,19 +120,22 @@ export class State {
 class Base {
   readonly #state: State;
 
+  /** @internal */
   constructor(state: State) {
     this.#state = state;
   }
 
+  /** @internal */
   static is(value: object): value is Base {
     return #state in value;
   }
 
+  /** @internal */
   static state(view: Base): State {
     return view.#state;
   }
 
-  /** The getter of member i of the objects of a class. */
+  /** @internal The getter of member i of the objects of a class. */
   static getter(i: number): (this: Base) => unknown {
     return function () {
       const s = this.#state;
