@@ -478,7 +478,7 @@ def plain(found: dict[str, Any]) -> str:
     """All figures, for the terminal."""
     parts = []
     for program in found["programs"]:
-        parts += _families(found, program)
+        parts += _families(found, program, lambda task: True)
     return "\n\n".join(parts)
 
 
@@ -510,6 +510,19 @@ def _others(found: dict[str, Any], program: str) -> str:
     starts = tuple(start for its, start in SECTIONS.values() if its == program)
     tables = _families(found, program, lambda task: not task["task"].startswith(starts))
     return "\n\n".join(tables)
+
+
+def javascript(found: dict[str, Any]) -> str:
+    """The section on JavaScript, where it was measured."""
+    if "js" not in found["programs"]:
+        return ""
+    text = (
+        "The package in Node, beside packages of npm. The clock is the processor time of the "
+        'process, so collecting garbage counts. "rows" are 10,000 generated objects. "JSON, bytes" '
+        "also makes a string of the bytes, or bytes of the string. Members are read by getters in "
+        "code that has seen objects of many other keys; so are those of the plain objects."
+    )
+    return f"## JavaScript\n\n{text}\n\n{_others(found, 'js')}\n\n"
 
 
 def answers_compared(found: dict[str, Any]) -> str:
@@ -569,6 +582,8 @@ def page(found: dict[str, Any], source: str) -> str:
         "answers_compared": answers_compared(found),
         "example": example(),
         **{name: _section(found, *which) for name, which in SECTIONS.items()},
+        "javascript": javascript(found),
+        "javascript_link": "- [JavaScript](#javascript)\n" if "js" in found["programs"] else "",
         "skipped": "\n".join(skipped) or "- nothing",
         **{f"figures_{program}": _others(found, program) for program in ("rust", "python", "c")},
     }

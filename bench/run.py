@@ -2,8 +2,8 @@
 
     make bench [ONLY=twitter] [ARGS=--quick]
 
-The Rust, Python and C benchmarks each compare all answers before they time, and write one JSON
-file. These become one file in bench/results, with machine, date, versions and commit.
+The Rust, Python, C and JavaScript benchmarks each compare all answers before they time, and write
+one JSON file. These become one file in bench/results, with machine, date, versions and commit.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -24,6 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
+PROGRAMS = ("rust", "python", "c", "js")
 CRATES = (
     "apache-avro arrow-json bitcode capnp ciborium flatbuffers flate2 json-patch jsonpath-rust "
     "lz4_flex postcard prost rkyv rmp-serde serde_json simd-json wincode yyjson-sys zstd"
@@ -103,6 +105,13 @@ def lite3(root: Path = ROOT) -> Path | None:
     return found()
 
 
+def present(root: Path = ROOT) -> list[str]:
+    """The programs that can be run here: JavaScript's needs Node, and its packages."""
+    js = root / "bindings" / "js"
+    ready = all((folder / "node_modules").is_dir() for folder in (js, js / "bench"))
+    return [name for name in PROGRAMS if name != "js" or (ready and shutil.which("node"))]
+
+
 class Program:
     """One of the benchmarks: how it is built, how it is run, where."""
 
@@ -122,6 +131,11 @@ class Program:
             source = lite3()
             if source is not None:
                 self.environment["LITE3"] = str(source)
+        elif name == "js":
+            package = root / "bindings" / "js"
+            self.build = ["npm", "--prefix", str(package), "run", "--silent", "build"]
+            self.command = ["node", "--expose-gc", "index.js"]
+            self.directory = package / "bench"
         else:
             self.command = [sys.executable, "-m", "bench"]
             self.directory = root / "bindings" / "python"
@@ -156,13 +170,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench ARGS=", description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", metavar="NAME", help="tasks whose name has this")
     parser.add_argument("--quick", action="store_true", help="a few minutes: a look, no record")
-    parser.add_argument("--programs", default="rust,python,c", help="which of rust,python,c")
+    parser.add_argument(
+        "--programs",
+        default=",".join(present()),
+        help=f"which of {','.join(PROGRAMS)} (default: those that can be run here)",
+    )
     parser.add_argument(
         "--no-page", action="store_true", help="leave docs alone; results go to target/bench"
     )
     arguments = parser.parse_args()
     names = arguments.programs.split(",")
-    kept = not arguments.only and not arguments.no_page and len(names) == 3
+    kept = not arguments.only and not arguments.no_page
+    for name in (name for name in PROGRAMS if name not in names):
+        say(f"without {name}: the results go to target/bench, and no page is made")
+        kept = False
     temporary = ROOT / "target" / "bench"
     found: dict[str, Any] = {
         "schema": 1,
