@@ -15,6 +15,7 @@ export class Memory {
   u8!: Uint8Array;
   u32!: Uint32Array;
   f64!: Float64Array;
+  private i64: BigInt64Array | undefined;
   /** Bytes in use (FORMAT 2). */
   used = 0;
   /** Counts what makes a view look its keys up again: a shape or a block that is no longer what it was. */
@@ -41,6 +42,13 @@ export class Memory {
     this.u8 = bytes;
     this.u32 = new Uint32Array(buffer, byteOffset, byteLength >>> 2);
     this.f64 = new Float64Array(buffer, byteOffset, byteLength >>> 3);
+    this.i64 = undefined;
+  }
+
+  /** Eight bytes as a signed integer. */
+  int64(at: number): bigint {
+    this.i64 ??= new BigInt64Array(this.u8.buffer, this.u8.byteOffset, this.u8.byteLength >>> 3);
+    return this.i64[at >>> 3]!;
   }
 
   /** Checks that a block lies in the document, at a multiple of 8. Its bytes may be read then. */

@@ -1,5 +1,6 @@
 // Plain objects and arrays from a document.
 
+import { Column } from "./column.js";
 import { damage, LivebufError } from "./error.js";
 import { decode, spanLength, spanStart, textAt } from "./key.js";
 import * as L from "./layout.js";
@@ -14,6 +15,7 @@ import {
   extraOf,
   gapAt,
   Members,
+  offsetAt,
   RECORD,
   SCALAR,
   shapeCount,
@@ -167,10 +169,19 @@ class Plain {
       }
       return values;
     }
-    if (code >= L.BOOL && code <= L.F64 && m.u8[header + 2] === 0) {
+    const whole = m.u8[header + 2] === 0;
+    if (whole && count > 8 && ((code >= L.I8 && code <= L.F64) || (code >= L.NUMBERS_F32 && code <= L.MARKED_F64))) {
+      const numbers = new Column(m, header, first, count).values!;
+      if (!(numbers instanceof BigInt64Array || numbers instanceof BigUint64Array)) return Array.from(numbers);
+    }
+    if (whole && code >= L.BOOL && code <= L.F64) {
       // No slot without a value, and nothing to decode.
-      for (let i = 0; i < count; i++) values[i] = slotValue(m, header, first + i);
-      return this.round && (code === L.I64 || code === L.U64) ? values.map((value) => Number(value)) : values;
+      for (let i = 0; i < count; i++) values[i] = this.number(slotValue(m, header, first + i));
+      return values;
+    }
+    if (code === L.LISTS || code === L.FIXED_LISTS) {
+      this.lists(header, first, values, depth);
+      return values;
     }
     const cursor = new Cursor(m);
     for (let i = 0; i < count; i++) {
@@ -178,6 +189,31 @@ class Plain {
       values[i] = cursor.kind === SCALAR ? this.scalar(cursor) : this.of(cursor, depth);
     }
     return values;
+  }
+
+  /** The arrays of a list column, cut out of their elements, which are made together. */
+  private lists(header: number, first: number, values: unknown[], depth: number): void {
+    const { m } = this;
+    if (depth >= L.MAX_NESTING) throw damage("NestingLimit", header);
+    const count = values.length;
+    const cursor = new Cursor(m);
+    const list = m.u32[(header >>> 2) + 3]!;
+    // Checks the list, and that it has these arrays.
+    if (count > 0) cursor.toSlice(list, first);
+    if (count > 0) cursor.toSlice(list, first + count - 1);
+    const start = count === 0 ? 0 : offsetAt(m, list, first);
+    const end = count === 0 ? 0 : offsetAt(m, list, first + count);
+    if (end < start) throw damage("BadIndex", list);
+    const elements = this.column(list + L.LIST_ELEMENTS, start, end - start, depth + 1);
+    for (let i = 0; i < count; i++) {
+      const gap = gapAt(m, header, first + i);
+      values[i] =
+        gap < 0
+          ? elements.slice(offsetAt(m, list, first + i) - start, offsetAt(m, list, first + i + 1) - start)
+          : gap === L.NULL
+            ? null
+            : undefined;
+    }
   }
 
   /** The rows of a table, made column by column. */

@@ -220,14 +220,15 @@ function slotAt(m: Memory, header: number, slot: number, width: number): number 
   return at;
 }
 
-/** Two halves as an integer: a number where that is exact, else a bigint. */
-export function integer(lo: number, hi: number): number | bigint {
-  const value = (hi | 0) * 4294967296 + lo;
+/** Eight bytes as an integer: a number where that is exact, else a bigint. */
+export function integer(m: Memory, at: number): number | bigint {
+  const lo = m.u32[at >>> 2]!;
+  const value = (m.u32[(at >>> 2) + 1]! | 0) * 4294967296 + lo;
   if (value >= -9007199254740992 && value <= 9007199254740992) {
     // Integers beyond 2⁵³ round to it.
     if (Math.abs(value) !== 9007199254740992 || lo === 0) return value;
   }
-  return (BigInt(hi | 0) << 32n) | BigInt(lo);
+  return m.int64(at);
 }
 
 /** A float of 16 bits. */
@@ -247,12 +248,8 @@ export function f32At(m: Memory, at: number): number {
   return scratch.getFloat32(0);
 }
 
-const signed64 = (m: Memory, at: number): bigint =>
-  (BigInt(m.u32[(at >>> 2) + 1]! | 0) << 32n) | BigInt(m.u32[at >>> 2]!);
-
 /** A value that is no container, from its tag and where its cell is. */
 export function cellValue(m: Memory, tag: number, cell: number): unknown {
-  const at = cell >>> 2;
   switch (tag) {
     case L.NOTHING:
       return undefined;
@@ -263,9 +260,9 @@ export function cellValue(m: Memory, tag: number, cell: number): unknown {
     case L.TRUE:
       return true;
     case L.INT:
-      return integer(m.u32[at]!, m.u32[at + 1]!);
+      return integer(m, cell);
     case L.UINT:
-      return (BigInt(m.u32[at + 1]!) << 32n) | BigInt(m.u32[at]!);
+      return BigInt.asUintN(64, m.int64(cell));
     case L.FLOAT:
       return m.f64[cell >>> 3]!;
     case L.TEXT:
@@ -284,16 +281,16 @@ function rareValue(m: Memory, tag: number, cell: number): unknown {
         return new NumberText(textAt(m, cell));
       case L.DECIMAL: {
         // A signed number of 56 bits above the scale.
-        return new Decimal(signed64(m, cell) >> 8n, m.u8[cell]!);
+        return new Decimal(m.int64(cell) >> 8n, m.u8[cell]!);
       }
       case L.TIMESTAMP:
-        return new Timestamp(signed64(m, cell));
+        return new Timestamp(m.int64(cell));
       case L.DATE:
-        return new LocalDate(Number(signed64(m, cell)));
+        return new LocalDate(Number(m.int64(cell)));
       case L.TIME:
-        return new LocalTime(Number(signed64(m, cell)));
+        return new LocalTime(Number(m.int64(cell)));
       case L.DATE_TIME:
-        return new LocalDateTime(signed64(m, cell));
+        return new LocalDateTime(m.int64(cell));
       case L.UUID:
         return new Uuid(m.bytes(spanStart(m, cell), spanLength(m, cell)));
       case L.LARGE_DECIMAL: {
@@ -342,14 +339,11 @@ export function slotValue(m: Memory, header: number, slot: number): unknown {
       return m.u32[slotAt(m, header, slot, 4) >>> 2]! | 0;
     case L.U32:
       return m.u32[slotAt(m, header, slot, 4) >>> 2]!;
-    case L.I64: {
-      const at = slotAt(m, header, slot, 8) >>> 2;
-      return integer(m.u32[at]!, m.u32[at + 1]!);
-    }
+    case L.I64:
+      return integer(m, slotAt(m, header, slot, 8));
     case L.U64: {
-      const at = slotAt(m, header, slot, 8) >>> 2;
-      const hi = m.u32[at + 1]!;
-      return hi < 0x80000000 ? integer(m.u32[at]!, hi) : (BigInt(hi) << 32n) | BigInt(m.u32[at]!);
+      const at = slotAt(m, header, slot, 8);
+      return m.u32[(at >>> 2) + 1]! < 0x80000000 ? integer(m, at) : BigInt.asUintN(64, m.int64(at));
     }
     case L.F32:
     case L.NUMBERS_F32:
