@@ -201,11 +201,8 @@ export class Column {
     const list = m.u32[(this.#header >>> 2) + 3]!;
     const elements = list + L.LIST_ELEMENTS;
     checkColumn(m, elements);
-    const fixed = m.u32[(list >>> 2) + 1]!;
     const from = this.#first;
-    const offsets = Uint32Array.from({ length: this.length + 1 }, (_, i) =>
-      code === L.FIXED_LISTS ? (from + i) * fixed : offsetAt(m, list, from + i),
-    );
+    const offsets = Uint32Array.from({ length: this.length + 1 }, (_, i) => offsetAt(m, list, from + i));
     return { offsets, elements: new Column(m, elements, 0, m.u32[(elements >>> 2) + 1]!) };
   }
 

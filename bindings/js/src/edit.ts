@@ -23,7 +23,7 @@ import { keyOf } from "./key.js";
 import * as L from "./layout.js";
 import { load, Memory, type Source } from "./memory.js";
 import { plain } from "./object.js";
-import { ARRAY, Cursor, columnsOf, extraOf, isNested, MAP, Members, ROW, SCALAR } from "./read.js";
+import { ARRAY, Cursor, columnsOf, extraOf, isFixed, isNested, MAP, Members, ROW, SCALAR } from "./read.js";
 import { check } from "./validate.js";
 import { isView, stateOf, viewAt, walk } from "./view.js";
 
@@ -321,7 +321,7 @@ function bytesBelow(m: Memory, header: number): number {
   if (data === 0) return 64;
   if (!isNested(code)) return 32 + (L.WIDTHS[code]! + 10) * n;
   if (code !== L.STRUCT) {
-    const list = code === L.FIXED_LISTS ? 0 : bytesBelow(m, data + L.LIST_OFFSETS);
+    const list = isFixed(m, data) ? 0 : bytesBelow(m, data + L.LIST_OFFSETS);
     return list + n + bytesBelow(m, data + L.LIST_ELEMENTS);
   }
   let size = 64 + 32 * n;

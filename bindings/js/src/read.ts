@@ -419,8 +419,13 @@ export function dictionaryTexts(m: Memory, header: number): number {
   return texts;
 }
 
-/** Number i of the offsets of a list or a run. */
+/** Whether the arrays of a list, or the texts of a run, have one length, and no offsets. */
+export const isFixed = (m: Memory, list: number): boolean => m.u8[list + 1]! > 0;
+
+/** Where array i of a list begins, or text i of a run: number i of the offsets, if there are any. */
 export function offsetAt(m: Memory, list: number, i: number): number {
+  m.need(list, 32);
+  if (isFixed(m, list)) return i * m.u32[(list >>> 2) + 1]!;
   m.need(list, 48);
   const at = (list + L.LIST_OFFSETS) >>> 2;
   if (i >= m.u32[at + 1]!) throw damage("BadCount", list);
@@ -563,16 +568,9 @@ export class Cursor {
     const { m } = this;
     m.need(list, 32);
     if (m.u8[list] !== L.LIST) throw damage("WrongBlock", list);
-    let first: number;
-    let count: number;
-    if (m.u8[list + 1] === 0) {
-      first = offsetAt(m, list, row);
-      count = offsetAt(m, list, row + 1) - first;
-      if (count < 0) throw damage("BadIndex", list);
-    } else {
-      count = m.u32[(list >>> 2) + 1]!;
-      first = row * count;
-    }
+    const first = offsetAt(m, list, row);
+    const count = offsetAt(m, list, row + 1) - first;
+    if (count < 0) throw damage("BadIndex", list);
     this.home = list;
     this.listRow = row;
     this.toElements(list + L.LIST_ELEMENTS, first, count);

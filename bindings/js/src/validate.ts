@@ -21,6 +21,7 @@ import {
   columnsOf,
   findInShape,
   gapAt,
+  isFixed,
   isHole,
   isNested,
   Members,
@@ -788,19 +789,23 @@ class Validator {
     const code = u8[h + 1]!;
     const rows = u32[(h >>> 2) + 1]!;
     const gaps = u8[h + 2]!;
-    const fixed = code === L.FIXED_LISTS;
+    const fixed = u8[list + 1] === 1;
     const length = u32[(list >>> 2) + 1]!;
-    if (u8[list + 1] !== (fixed ? 1 : 0)) throw fault("BadCode", list + 1);
+    if (u8[list + 1]! > 1 || (code !== L.RUN && fixed !== (code === L.FIXED_LISTS))) throw fault("BadCode", list + 1);
     if (fixed ? length === 0 : length !== 0) throw fault(fixed ? "BadCount" : "NotZero", list + 4);
     const child = list + L.LIST_ELEMENTS;
     const count = u32[(child >>> 2) + 1]!;
     if ((fixed ? length * rows : this.offsets(h, list)) !== count) throw fault("BadCount", child);
     this.missing(h, above);
     const tensor = u8[child + 3]!;
-    if (fixed ? u8[h + 3]! > tensor : u8[h + 3] !== 0 || tensor !== 0) throw fault("BadCode", h + 3);
+    if (code === L.FIXED_LISTS ? u8[h + 3]! > tensor : u8[h + 3] !== 0 || tensor !== 0) throw fault("BadCode", h + 3);
     if (code === L.RUN) {
       this.column(child, list, 0, 0, level, depth, false);
-      this.run(list);
+      this.run(list, rows);
+      const data = u32[(child >>> 2) + 3]!;
+      for (let i = 0; fixed && gaps > 0 && i < rows; i++) {
+        if (gapAt(this.m, h, i) >= 0) this.zero(data + i * length, data + (i + 1) * length);
+      }
       return 0;
     }
     const missing = fixed && gaps > 0 && tensor === 0 ? h : 0;
@@ -854,16 +859,17 @@ class Validator {
     return code === L.U16 ? u8[data + 2 * i]! | (u8[data + 2 * i + 1]! << 8) : u32[(data >>> 2) + i]!;
   }
 
-  /** Checks that the bytes of a run are UTF-8, and that each offset lies between two characters. */
-  private run(list: number): void {
+  /** Checks that the bytes of a run are UTF-8, and that each text begins between two characters. */
+  private run(list: number, rows: number): void {
     const { u8, u32 } = this;
     const bytes = list + L.LIST_ELEMENTS;
-    const [header, count, data] = [list + L.LIST_OFFSETS, u32[(bytes >>> 2) + 1]!, u32[(bytes >>> 2) + 3]!];
+    const [count, data] = [u32[(bytes >>> 2) + 1]!, u32[(bytes >>> 2) + 3]!];
     if (u8[bytes + 1] !== L.U8 || u8[bytes + 2] !== 0) throw fault("BadCode", bytes);
     if (count > L.MAX_SPAN) throw fault("BadCount", bytes);
     checkUtf8(this.m, data, data + count);
-    for (let i = 0; i < u32[(header >>> 2) + 1]!; i++) {
-      const offset = this.offset(header, i);
+    const length = isFixed(this.m, list) ? u32[(list >>> 2) + 1]! : 0;
+    for (let i = 0; i <= rows; i++) {
+      const offset = length > 0 ? i * length : this.offset(list + L.LIST_OFFSETS, i);
       if (offset < count && (u8[data + offset]! & 0xc0) === 0x80) throw fault("BadText", data + offset);
     }
   }

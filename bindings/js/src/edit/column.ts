@@ -10,7 +10,9 @@ import {
   dictionaryTexts,
   f32At,
   findInShape,
+  gapAt,
   half,
+  isFixed,
   isNested,
   offsetAt,
   resolve,
@@ -202,7 +204,7 @@ export function openSlots(m: Memory, header: number, at: number, n: number): voi
     return;
   }
   if (at < old) moveRows(m, data, (row) => (row < at ? row : row + n));
-  if (code === L.FIXED_LISTS) {
+  if (isFixed(m, data)) {
     const l = m.u32[(data >>> 2) + 1]!;
     openSlots(m, data + L.LIST_ELEMENTS, at * l, n * l);
     return;
@@ -294,7 +296,7 @@ export function clear(m: Memory, header: number, at: number, n: number): void {
   const code = m.u8[header + 1]!;
   const data = dataOf(m, header);
   const end = at + n;
-  switch (code) {
+  switch (code === L.RUN && isFixed(m, data) ? L.FIXED_LISTS : code) {
     case L.CELLS:
       for (let i = at; i < end; i++) {
         const tag = m.u8[data + L.tagAt(i)]!;
@@ -362,7 +364,7 @@ function shut(m: Memory, header: number, at: number, n: number): void {
     const k = headersOf(m, data);
     for (let j = 0; j < k; j++) shut(m, data + L.TABLE_SIZE + 16 * j, at, n);
     shiftExtras(m, data, end, -n);
-  } else if (code === L.FIXED_LISTS) {
+  } else if (isFixed(m, data)) {
     const l = m.u32[(data >>> 2) + 1]!;
     shut(m, data + L.LIST_ELEMENTS, at * l, n * l);
   } else shut(m, data + L.LIST_OFFSETS, at, n);
@@ -454,7 +456,7 @@ export function freeStorage(m: Memory, header: number): void {
     return;
   }
   freeStorage(m, data + L.LIST_ELEMENTS);
-  if (code === L.FIXED_LISTS) free(m, data, 32);
+  if (isFixed(m, data)) free(m, data, 32);
   else {
     freeStorage(m, data + L.LIST_OFFSETS);
     free(m, data, 48);
@@ -926,24 +928,50 @@ export function insertSlots(m: Memory, header: number, at: number, items: Fresh[
 
 /** A text comes into a run. */
 function putRun(m: Memory, header: number, slot: number, node: Fresh): void {
-  const list = dataOf(m, header);
-  const elements = list + L.LIST_ELEMENTS;
+  let list = dataOf(m, header);
   const bytes = textBytes(m, node);
-  const [start, end, all] = [offsetAt(m, list, slot), offsetAt(m, list, slot + 1), count(m, elements)];
-  const moved = all - end + 4 * (count(m, header) - slot);
-  if (bytes.length !== end - start) {
+  const fixed = isFixed(m, list);
+  const [from, end, all] = [offsetAt(m, list, slot), offsetAt(m, list, slot + 1), count(m, list + L.LIST_ELEMENTS)];
+  let start = from;
+  const moved = all - end + 4 * (fixed ? count(m, header) : count(m, header) - slot);
+  if (bytes.length !== end - from) {
     if (moved > MOST_MOVED || all + bytes.length > L.MAX_SPAN) {
       clear(m, header, slot, 1);
       convert(m, header, L.TEXTS, slot);
       putNew(m, header, slot, node);
       return;
     }
+    if (fixed) list = giveOffsets(m, header);
     clear(m, header, slot, 1);
-    openSlots(m, elements, start, bytes.length);
+    start = offsetAt(m, list, slot);
+    openSlots(m, list + L.LIST_ELEMENTS, start, bytes.length);
     addOffsets(m, list, slot + 1, bytes.length);
   }
-  m.u8.set(bytes, dataOf(m, elements) + start);
+  m.u8.set(bytes, dataOf(m, list + L.LIST_ELEMENTS) + start);
   setValue(m, header, slot);
+}
+
+/** Gives a run of texts of one length offsets: its list moves, and slots without a value have no bytes any more. */
+function giveOffsets(m: Memory, header: number): number {
+  const [old, n] = [dataOf(m, header), count(m, header)];
+  const l = m.u32[(old >>> 2) + 1]!;
+  const list = alloc(m, 48);
+  m.u8.copyWithin(list, old, old + 32);
+  m.u8[list + 1] = 0;
+  m.u32[(list >>> 2) + 1] = 0;
+  const offsets = list + L.LIST_OFFSETS;
+  m.u8[offsets] = L.ARRAY;
+  m.u8[offsets + 1] = n * l > 0xffff ? L.U32 : n * l > 0xff ? L.U16 : L.U8;
+  m.u32[(header >>> 2) + 3] = list;
+  free(m, old, 32);
+  openSlots(m, offsets, 0, n + 1);
+  let end = 0;
+  for (let i = 0; i < n; i++) {
+    if (gapAt(m, header, i) >= 0) closeSlots(m, list + L.LIST_ELEMENTS, end, l);
+    else end += l;
+    setOffset(m, list, i + 1, end);
+  }
+  return list;
 }
 
 /** The bytes of a text that is not written yet. */
@@ -1070,7 +1098,7 @@ export function arrange(m: Memory, header: number, order: ArrayLike<number>): vo
       m.u32[at + 2 * i] = home!;
       m.u32[at + 2 * i + 1] = row!;
     });
-  } else if (code === L.FIXED_LISTS) {
+  } else if (isFixed(m, data)) {
     const l = m.u32[(data >>> 2) + 1]!;
     arrange(
       m,

@@ -665,15 +665,17 @@ export class Builder extends Stack {
     }
   }
 
-  /** Writes the list of a run's texts: bitmaps, offsets, and the texts. */
+  /** Writes the list of a run's texts: bitmaps, offsets where lengths differ, and the texts. */
   private writeRun(plan: Plan, owner: number, place: number): number {
     const { out, planner, tags, cells, texts } = this;
     const { count, offsets } = plan;
-    const list = out.grow(48);
+    const fixed = offsets === 0;
+    const length = fixed ? plan.bytes / count : 0;
+    const list = out.grow(fixed ? 32 : 48);
     const bits = this.writeBits(plan);
-    this.listHeader(list, place, 0, 0, bits, owner);
-    const data = out.grow(dataSize(offsets, count + 1));
-    out.header(list + L.LIST_OFFSETS, offsets, 0, 0, count + 1, data);
+    this.listHeader(list, place, fixed ? 1 : 0, length, bits, owner);
+    const data = fixed ? 0 : out.grow(dataSize(offsets, count + 1));
+    if (!fixed) out.header(list + L.LIST_OFFSETS, offsets, 0, 0, count + 1, data);
     const run = out.grow(L.word(plan.bytes));
     out.header(list + L.LIST_ELEMENTS, L.U8, 0, 0, plan.bytes, run);
     let end = 0;
@@ -681,8 +683,8 @@ export class Builder extends Stack {
       const at = planner.places[plan.from + i]!;
       if (at >= 0 && tags[at] !== L.NULL) {
         end += texts.writeInRun(tags[at]!, cells[2 * at]!, cells[2 * at + 1]!, run + end);
-      }
-      this.putOffset(offsets, data, i + 1, end);
+      } else end += length;
+      if (!fixed) this.putOffset(offsets, data, i + 1, end);
     }
     return list;
   }

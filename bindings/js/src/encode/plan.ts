@@ -287,7 +287,7 @@ export class Plan {
   /** Of a list, the column of the elements, and where each array ends; no ends where all have one length. */
   child: Plan | null = null;
   ends: Uint32Array | null = null;
-  /** Of a list or run, the code of the offsets. */
+  /** Of a list or run, the code of the offsets; 0 where all texts have one length. */
   offsets = 0;
   /** Of a dictionary, the tag and the cell of each text, and the code of each slot. */
   texts: number[] | null = null;
@@ -430,7 +430,7 @@ export class Planner {
       }
     }
     const { stack, places } = this;
-    let [bytes, more] = [0, 0];
+    let [bytes, more, there, first, uniform] = [0, 0, 0, 0, true];
     for (let i = 0; i < count; i++) {
       const at = places[plan.from + i]!;
       if (at < 0) continue;
@@ -441,10 +441,16 @@ export class Planner {
       const length = tag === S.WAITING ? this.texts.length(lo) : tag === S.LOOSE ? hi : (hi >>> 24) & 0x7f;
       if (length > L.MAX_SHARED) return;
       bytes += length;
+      if (there++ === 0) first = length;
+      else if (length !== first) uniform = false;
       if (tag === L.TEXT || (tag === S.WAITING && !this.texts.isSingle(lo))) more += length;
     }
-    const offsets = offsetsCode(bytes);
-    const size = bits + 48 + dataSize(offsets, count + 1) + more + L.word(bytes) - bytes;
+    const absent = (count - there) * first;
+    const fixed = uniform && bytes > 0 && absent <= bytes;
+    const offsets = fixed ? 0 : offsetsCode(bytes);
+    if (fixed) bytes += absent;
+    const own = fixed ? 32 + absent : 48 + dataSize(offsets, count + 1);
+    const size = bits + own + more + L.word(bytes) - bytes;
     if (size >= plan.size || bytes > L.MAX_SPAN) return;
     plan.code = L.RUN;
     plan.gaps = gaps;
