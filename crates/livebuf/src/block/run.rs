@@ -25,8 +25,6 @@ pub(crate) fn check(bytes: &[u8], list: List) -> Result<()> {
     }
     let all = text(slice(bytes, run.data.into(), run.count.into())?, run.data.into())?;
     let within = match list.length {
-        // Of bytes that are characters each, all texts are.
-        Some(_) if all.is_ascii() => None,
         Some(length) => {
             let mut starts = (0..run.count).step_by(length as usize);
             starts.find(|&start| !all.is_char_boundary(start as usize))
