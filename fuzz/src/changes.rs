@@ -48,6 +48,10 @@ fn like(key: usize, input: &mut Input<'_>, depth: usize) -> Tree {
     let small = |input: &mut Input<'_>| Tree::Int(input.below(300) as i64);
     match key {
         0 => Tree::Int(input.below(200) as i64),
+        // Nearly all of one length.
+        1 if depth > 0 && !input.one_in(30) => {
+            Tree::String(format!("id {:05}", input.below(10_000)))
+        }
         1 => text(input),
         2 => Tree::Float((input.below(50) as f64 / 4.0).to_bits()),
         3 => Tree::Bool(input.one_in(2)),

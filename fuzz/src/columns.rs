@@ -75,7 +75,7 @@ fn checked_column(column: Column<'_, Checked>, left: &mut usize, depth: usize) {
         assert!(dictionary.texts().iter().count() <= 1 << 29, "texts do not end");
     }
     if let Ok(Some(run)) = column.run() {
-        assert_eq!(offsets(run).len(), rows + 1);
+        assert_eq!(offsets(run, rows).len(), rows + 1);
         let _ = (run.bytes().len(), format!("{run:?}"));
     }
     if *left > rows {
@@ -85,7 +85,7 @@ fn checked_column(column: Column<'_, Checked>, left: &mut usize, depth: usize) {
     let part = column.slice(rows / 3..rows - rows / 3);
     assert!(part.len() <= rows && part.iter().count() <= part.len());
     if let Ok(Some(run)) = part.run() {
-        assert_eq!(offsets(run).len(), part.len() + 1);
+        assert_eq!(offsets(run, part.len()).len(), part.len() + 1);
     }
     if let Ok(Some(elements)) = column.elements() {
         checked_column(elements, left, depth + 1);
@@ -105,11 +105,12 @@ fn codes(codes: Codes<'_>) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// Where texts begin, and where the last one ends.
-fn offsets(run: Run<'_>) -> Vec<usize> {
+fn offsets(run: Run<'_>, rows: usize) -> Vec<usize> {
     match run.offsets() {
         Offsets::U8(offsets) => offsets.iter().map(|&at| at.into()).collect(),
         Offsets::U16(offsets) => offsets.iter().map(|&at| at.into()).collect(),
         Offsets::U32(offsets) => offsets.iter().map(|&at| at as usize).collect(),
+        Offsets::Each(length) => (0..=rows).map(|row| row * length).collect(),
     }
 }
 
@@ -333,12 +334,16 @@ fn answers(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
     }
     extended_slots(column, rows);
     if let Some(run) = column.run() {
-        let offsets = offsets(run);
+        let fixed = matches!(run.offsets(), Offsets::Each(_));
+        let offsets = offsets(run, rows.len());
         assert_eq!(offsets.len(), rows.len() + 1);
         for (row, (bounds, tree)) in offsets.windows(2).zip(rows).enumerate() {
             let found = str::from_utf8(&run.bytes()[bounds[0]..bounds[1]]);
             let found = found.expect("offsets lie between characters");
-            assert_eq!(found, text(tree).unwrap_or_default(), "the text of row {row}");
+            match text(tree) {
+                None if fixed => assert!(found.bytes().all(|byte| byte == 0), "row {row} has none"),
+                text => assert_eq!(found, text.unwrap_or_default(), "the text of row {row}"),
+            }
         }
     }
     searches(column, rows);

@@ -455,6 +455,11 @@ fn runs() -> Result<Vec<u8>> {
     doc.set_pointer("/4/-", "and another")?;
     doc.set_pointer("/2/3/name", "new, too")?;
     doc.remove_pointer("/2/5")?;
+    // Of one length, and left so.
+    doc.set_pointer("/6/1", "2026-02-01")?;
+    doc.set_pointer("/6/-", "2026-02-02")?;
+    doc.set_pointer("/7/4", ())?;
+    doc.remove_pointer("/7/9")?;
     Ok(doc.to_vec())
 }
 

@@ -979,6 +979,24 @@ fn lists(all: All<'_>) {
         doc.push(&[first, cells].map(u32::to_le_bytes).concat());
         doc.put(8, outer)
     }));
+    // Of one length: nine texts of nine bytes.
+    let ids = (0..9).map(|at| format!("\"é text {at}\"")).collect::<Vec<_>>().join(",");
+    let fixed = Bytes::json(&format!("[{ids}]"));
+    let at = fixed.data();
+    let text = fixed.word(at + 16 + 12);
+    assert_eq!((fixed.0[fixed.word(8) + 1], fixed.0[at + 1]), (TextRun as u8, 1));
+    assert_eq!((fixed.word(at + 4), fixed.word(at + 16 + 4)), (9, 81));
+    all.push(("BadCount_run_length_0", fixed.clone().put(at + 4, 0)));
+    all.push(("BadCount_run_length", fixed.clone().put(at + 4, 8)));
+    all.push(("BadCount_run_texts", fixed.clone().put(36, 8).put(40, 8)));
+    all.push(("BadText_run_of_one_length", fixed.clone().set(text + 2, &[0xFF])));
+    let within = fixed.clone().set(text + 8, "é ".as_bytes());
+    all.push(("BadText_run_length_in_character", within));
+    all.push(("NotZero_run_of_one_length_slack", fixed.set(text + 81, &[1])));
+    let gap = Bytes::json(&format!("[null,{ids}]"));
+    let text = gap.word(gap.data() + 16 + 12);
+    assert_eq!(gap.part(text, 10), [&[0; 9][..], &[0xC3]].concat());
+    all.push(("NotZero_run_gap", gap.set(text + 8, &[1])));
     // A tensor's numbers of an array without a value.
     let (_, doc) = tensors().into_iter().find(|(name, _)| *name == "rows_nullable").unwrap();
     let rows = Bytes(doc.to_vec());

@@ -216,7 +216,7 @@ pub(crate) fn encoded() -> Vec<(&'static str, String)> {
         })
         .collect();
     let lists = (0..9).map(|at| {
-        let texts: Vec<_> = (0..at % 4).map(|of| format!("\"é {of} in {at}\"")).collect();
+        let texts: Vec<_> = (0..at % 4).map(|of| format!("\"é {of} in {}\"", 5 * at)).collect();
         format!("[{}]", texts.join(","))
     });
     let members = [
@@ -232,6 +232,28 @@ pub(crate) fn encoded() -> Vec<(&'static str, String)> {
     all.push(("run", format!("{{{}}}", members.join(","))));
     let wide: Vec<_> = (0..60).map(|at| format!("\"a text: {at}\"")).collect();
     all.push(("run_wide", format!("[{}]", wide.join(","))));
+    // Of one length: alone, of texts that a cell would have for nothing, with few nulls and with
+    // too many, in a column of rows that miss it, and in arrays.
+    let ids = |range: std::ops::Range<usize>| {
+        range.map(|at| format!("\"é id {at:03}\"")).collect::<Vec<_>>()
+    };
+    let short: Vec<_> = (0..16).map(|at| format!("\"{at:02}\"")).collect();
+    let rows: Vec<_> = (0..12)
+        .map(|at| match at % 4 {
+            0 => format!("{{\"id\":{at}}}"),
+            _ => format!("{{\"id\":{at},\"name\":\"a name: {at:04}\"}}"),
+        })
+        .collect();
+    let lists = (0..9).map(|at| format!("[{}]", ids(20 * at..20 * at + at % 4).join(",")));
+    let members = [
+        format!("\"alone\":[{}]", ids(0..12).join(",")),
+        format!("\"short\":[{}]", short.join(",")),
+        format!("\"gaps\":[null,{},null]", ids(300..312).join(",")),
+        format!("\"many\":[{},{}]", ids(400..410).join(","), ["null"; 11].join(",")),
+        format!("\"rows\":[{}]", rows.join(",")),
+        format!("\"lists\":[{}]", lists.collect::<Vec<_>>().join(",")),
+    ];
+    all.push(("run_of_one_length", format!("{{{}}}", members.join(","))));
     all.push(("rows_in_orders", rows_in_orders()));
     all.push(("record_nine_fields", many(9)));
     all.push(("map_few", map_few()));
@@ -654,6 +676,29 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc.set_pointer("/a/5", "x".repeat(300).as_str()).unwrap();
             // Cells.
             doc.set_pointer("/b/1", 1).unwrap();
+            // A row that is not there.
+            doc.set_pointer("/c/2/o", ()).unwrap();
+            doc
+        }),
+        ("run_of_one_length", {
+            let ids = |word: &str| {
+                let ids: Vec<_> = (0..12).map(|at| format!("\"{word} é {at:03}\"")).collect();
+                ids.join(",")
+            };
+            let rows: Vec<_> =
+                (0..12).map(|at| format!("{{\"o\":{{\"d\":\"date {at:04}\"}}}}")).collect();
+            let (a, b, c) = (ids("text"), ids("word"), rows.join(","));
+            let mut doc = json(&format!("{{\"a\":[{a}],\"b\":[null,{b}],\"c\":[{c}]}}"));
+            doc.set_pointer("/a/0", "TEXT é 000").unwrap();
+            doc.set_pointer("/a/3", ()).unwrap();
+            doc.set_pointer("/a/-", "more é 012").unwrap();
+            doc.remove_pointer("/a/4").unwrap();
+            let a = doc.find("/a").unwrap().unwrap();
+            doc.insert(a, 1, ()).unwrap();
+            doc.swap(a, 0, 4).unwrap();
+            // Another length: they get offsets.
+            doc.set_pointer("/b/2", "short").unwrap();
+            doc.set_pointer("/b/-", "another").unwrap();
             // A row that is not there.
             doc.set_pointer("/c/2/o", ()).unwrap();
             doc
@@ -1272,7 +1317,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("WrongBlock_run_offsets", patch(&run, &[(81, 2)])),
         ("BadCode_run_bytes", patch(&run, &[(65, 2)])),
         ("BadCode_run_bytes_gaps", patch(&run, &[(66, 4)])),
-        ("BadCode_run_form", patch(&run, &[(49, 1), (52, 1)])),
+        ("BadCode_run_form", patch(&run, &[(49, 2), (52, 1)])),
         ("BadCount_run_capacity", patch(&run, &[(40, 16)])),
         ("NotZero_run_slack", patch(&run, &[(154, 1)])),
         (

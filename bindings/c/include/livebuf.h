@@ -1729,7 +1729,8 @@ typedef struct {
 
 /**
  * The texts of a column behind each other, and where each begins. The text of a row ends where that
- * of the next row begins; it is empty where the row has no text. In a damaged document that was not
+ * of the next row begins; it is empty where the row has no text. Where all texts have one length,
+ * `width` is 0: each of the `count` rows has `length` / `count` bytes, zeros where it has no text. In a damaged document that was not
  * validated, an offset may be less than the one before, or more than `length`.
  */
 typedef struct {
@@ -1740,12 +1741,12 @@ typedef struct {
   /**
    * Where the text of each row begins, from `bytes` on, and where the last one ends: `count` + 1
    * numbers of uint8_t, uint16_t or uint32_t. The first is more than 0 where the rows are a part
-   * of a column, as the elements of an array in an array are.
+   * of a column, as the elements of an array in an array are. NULL where `width` is 0.
    */
   const void *offsets;
   /** Count of rows. */
   size_t count;
-  /** Bytes of one offset: 1, 2 or 4. */
+  /** Bytes of one offset: 1, 2 or 4. 0 where all texts have one length, and there are none. */
   uint32_t width;
 } livebuf_run;
 
@@ -3188,16 +3189,25 @@ LIVEBUF_HOT_ livebuf_cell_ livebuf_run_text_(const uint8_t *bytes, uint64_t size
                                              uint32_t slot) {
   const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
   uint64_t head, at, width, start, end, data;
-  if (list + 48 > size || bytes[list] != 9 || bytes[list + 1]) return ask;
-  /* Offsets of one, two or four bytes without gaps. */
-  head = livebuf_load8_(bytes + list + 32);
-  width = (head >> 8 & 0xFF) - 6;
-  if ((head & 0xFF) != 5 || width > 2 || head >> 16 & 0xFFFF) return ask;
-  width = (uint64_t)1 << width;
-  at = livebuf_load4_(bytes + list + 44) + width * slot;
-  if ((uint64_t)slot + 1 >= head >> 32 || at + 2 * width > size) return ask;
-  start = livebuf_load_(bytes + at, width);
-  end = livebuf_load_(bytes + at + width, width);
+  if (list + 32 > size || bytes[list] != 9) return ask;
+  if (bytes[list + 1]) {
+    /* All texts have one length. */
+    width = livebuf_load4_(bytes + list + 4);
+    if (width > 0x3FFFFFFFu) return ask;
+    start = width * slot;
+    end = start + width;
+  } else {
+    /* Offsets of one, two or four bytes without gaps. */
+    if (list + 48 > size) return ask;
+    head = livebuf_load8_(bytes + list + 32);
+    width = (head >> 8 & 0xFF) - 6;
+    if ((head & 0xFF) != 5 || width > 2 || head >> 16 & 0xFFFF) return ask;
+    width = (uint64_t)1 << width;
+    at = livebuf_load4_(bytes + list + 44) + width * slot;
+    if ((uint64_t)slot + 1 >= head >> 32 || at + 2 * width > size) return ask;
+    start = livebuf_load_(bytes + at, width);
+    end = livebuf_load_(bytes + at + width, width);
+  }
   data = livebuf_load4_(bytes + list + 28);
   if (end < start || end - start > 0x3FFFFFFFu || data + end > 0xFFFFFFFFu) return ask;
   return livebuf_cell_of_(LIVEBUF_TAG_STRING, (data + start) | (end - start) << 32, 0xFFFFFFFFu);

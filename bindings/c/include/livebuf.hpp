@@ -330,14 +330,15 @@ class run {
   explicit operator bool() const noexcept { return run_.bytes; }
   /// Count of rows.
   std::size_t size() const noexcept { return run_.count; }
-  /// The text of a row; empty where the row has none, or where damaged offsets say no text.
+  /// The text of a row; where the row has none, empty or zeros (see livebuf_run). Empty, too, where
+  /// damaged offsets say no text.
   std::string_view operator[](std::size_t row) const noexcept {
     if (row >= run_.count) return {};
     const std::size_t begin = offset(row), end = offset(row + 1);
     return end <= run_.length && begin <= end ? std::string_view(run_.bytes + begin, end - begin)
                                               : std::string_view();
   }
-  /// All texts, also those before the first row where the rows are a part of a column.
+  /// All texts, also those before the first row where the rows are a part of a column with offsets.
   std::string_view bytes() const noexcept { return {run_.bytes, run_.length}; }
   /// Where the text of each row begins in bytes(), and where the last one ends: one number more
   /// than rows, if offsets are exactly of this type; else empty.
@@ -356,6 +357,8 @@ class run {
   friend class column;
   std::size_t offset(std::size_t row) const noexcept {
     switch (run_.width) {
+      // All texts have one length.
+      case 0: return row * (run_.length / run_.count);
       case 1: return static_cast<const std::uint8_t *>(run_.offsets)[row];
       case 2: return static_cast<const std::uint16_t *>(run_.offsets)[row];
       default: return static_cast<const std::uint32_t *>(run_.offsets)[row];

@@ -126,7 +126,8 @@ pub struct livebuf_column {
 }
 
 /// The texts of a column behind each other, and where each begins. The text of a row ends where that
-/// of the next row begins; it is empty where the row has no text. In a damaged document that was not
+/// of the next row begins; it is empty where the row has no text. Where all texts have one length,
+/// `width` is 0: each of the `count` rows has `length` / `count` bytes, zeros where it has no text. In a damaged document that was not
 /// validated, an offset may be less than the one before, or more than `length`.
 #[repr(C)]
 pub struct livebuf_run {
@@ -136,11 +137,11 @@ pub struct livebuf_run {
     pub length: usize,
     /// Where the text of each row begins, from `bytes` on, and where the last one ends: `count` + 1
     /// numbers of uint8_t, uint16_t or uint32_t. The first is more than 0 where the rows are a part
-    /// of a column, as the elements of an array in an array are.
+    /// of a column, as the elements of an array in an array are. NULL where `width` is 0.
     pub offsets: *const c_void,
     /// Count of rows.
     pub count: usize,
-    /// Bytes of one offset: 1, 2 or 4.
+    /// Bytes of one offset: 1, 2 or 4. 0 where all texts have one length, and there are none.
     pub width: u32,
 }
 
@@ -482,6 +483,7 @@ fn run_of(column: &View) -> Result<livebuf_run> {
         Offsets::U8(offsets) => (offsets.as_ptr().cast(), 1),
         Offsets::U16(offsets) => (offsets.as_ptr().cast(), 2),
         Offsets::U32(offsets) => (offsets.as_ptr().cast(), 4),
+        Offsets::Each(_) => (ptr::null(), 0),
     };
     let (bytes, length) = (run.bytes().as_ptr().cast(), run.bytes().len());
     Ok(livebuf_run { bytes, length, offsets, count: column.len(), width })

@@ -566,6 +566,22 @@ static void runs(void) {
     livebuf_destroy(doc);
   }
 
+  /* Of one length, with a null: no offsets. */
+  const char *ids = "[\"id 00001\",null,\"id 00002\",\"id 00003\",\"id 00004\",\"id 00005\","
+                    "\"id 00006\",\"id 00007\",\"id 00008\",\"id 00009\"]";
+  doc = livebuf_from_json(ids, strlen(ids), NULL, NULL, NULL);
+  STATUS(livebuf_column_find_path(livebuf_root(doc), "", &column), LIVEBUF_OK);
+  CHECK(column.column_type == LIVEBUF_COLUMN_TEXT_RUN);
+  STATUS(livebuf_column_run(&column, &run), LIVEBUF_OK);
+  CHECK(run.width == 0 && !run.offsets && run.count == 10 && run.length == 80);
+  CHECK(!memcmp(run.bytes, "id 00001\0\0\0\0\0\0\0\0id 00002", 24));
+  CHECK(livebuf_str_equals(livebuf_get_str(livebuf_at(livebuf_root(doc), 9)), "id 00009"));
+  CHECK(livebuf_get_str(livebuf_column_get(&column, 3)).data == run.bytes + 24);
+  CHECK(livebuf_column_find(&column, livebuf_string("id 00004")) == 4);
+  CHECK(livebuf_column_find(&column, livebuf_string("id")) == -1);
+  CHECK(livebuf_column_find(&column, livebuf_null()) == 1);
+  livebuf_destroy(doc);
+
   /* What is stored otherwise. */
   doc = livebuf_from_json("[1,2]", 5, NULL, NULL, NULL);
   STATUS(livebuf_column_find_path(livebuf_root(doc), "", &column), LIVEBUF_OK);

@@ -131,6 +131,14 @@ static void runs() {
   CHECK(run.get()->width == 1 && column.slice<std::uint8_t>().empty() && !column.texts());
   CHECK(column.codes<std::uint8_t>().empty());
 
+  auto ids = livebuf::document::from_json(
+      R"(["id 00001",null,"id 00002","id 00003","id 00004","id 00005","id 00006","id 00007","id 00008"])");
+  livebuf::column fixed = ids.root().column("");
+  livebuf::run same = fixed.run();
+  CHECK(same && same.size() == 9 && same.get()->width == 0 && same.offsets<std::uint8_t>().empty());
+  CHECK(same[0] == "id 00001" && same[1] == std::string_view("\0\0\0\0\0\0\0", 8));
+  CHECK(same[8] == "id 00008" && same[9].empty());
+
   auto lists = livebuf::document::from_json(
       R"([["Ada","Bo","Cy"],["Dora","Eve"],)"
       R"(["Fay","Gus","Hal","Ian","Jo","Kim","Liz","Mo","Ned"],[]])");

@@ -626,7 +626,7 @@ impl Source {
     /// Texts that lie behind each other, and where each begins: as they are, or offsets in Arrow's
     /// width. `None` for other columns, and for views.
     fn run(&self, layout: Layout, column: Column<'static, Valid>) -> Result<Option<ArrowArray>> {
-        fn from_start<T: Offset>(offsets: Offsets<'_>, start: usize) -> Vec<T> {
+        fn from_start<T: Offset>(offsets: Offsets<'_>, start: usize, rows: usize) -> Vec<T> {
             let from_start = |offset: usize| T::cut(offset.wrapping_sub(start));
             match offsets {
                 Offsets::U8(offsets) => offsets.iter().map(|&at| from_start(at.into())).collect(),
@@ -634,6 +634,7 @@ impl Source {
                 Offsets::U32(offsets) => {
                     offsets.iter().map(|&at| from_start(at as usize)).collect()
                 }
+                Offsets::Each(length) => (0..=rows).map(|row| from_start(row * length)).collect(),
             }
         }
         fn ends<T: Copy + Into<u64>>(offsets: &[T]) -> Option<(usize, usize)> {
@@ -645,6 +646,7 @@ impl Source {
             Offsets::U8(offsets) => ends(offsets),
             Offsets::U16(offsets) => ends(offsets),
             Offsets::U32(offsets) => ends(offsets),
+            Offsets::Each(_) => Some((0, run.bytes().len())),
         };
         let bytes = ends.and_then(|(start, end)| Some((start, run.bytes().get(start..end)?)));
         let (start, bytes) = bytes.ok_or_else(|| changed(livebuf::ErrorKind::BadIndex))?;
@@ -652,14 +654,14 @@ impl Source {
         let texts = copy.as_deref().unwrap_or(bytes);
         let offsets = match (layout, run.offsets()) {
             (Layout::Large, offsets) => {
-                let offsets = from_start::<i64>(offsets, start);
+                let offsets = from_start::<i64>(offsets, start, column.len());
                 self.check_texts(&offsets, texts)?;
                 self.offsets(offsets, bytes.len())?
             }
             _ if i32::try_from(bytes.len()).is_err() => return Err(too_much("bytes of text")),
             (_, Offsets::U32(offsets)) if start == 0 && !self.is_shared() => self.buffer(offsets),
             (_, offsets) => {
-                let offsets = from_start::<i32>(offsets, start);
+                let offsets = from_start::<i32>(offsets, start, column.len());
                 self.check_texts(&offsets, texts)?;
                 self.offsets(offsets, bytes.len())?
             }

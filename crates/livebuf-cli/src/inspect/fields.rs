@@ -245,7 +245,9 @@ impl<'a> Fields<'a> {
             let (bytes, offsets) = (list + u64::from(LIST_CHILD), list + u64::from(LIST_OFFSETS));
             let texts = self.data_of(bytes);
             self.runs.insert(texts, self.column(bytes).count);
-            self.run_offsets.insert(self.data_of(offsets), texts);
+            if self.byte(list + u64::from(NESTED_FORM)) == 0 {
+                self.run_offsets.insert(self.data_of(offsets), texts);
+            }
         }
     }
 

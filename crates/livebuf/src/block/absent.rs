@@ -131,13 +131,15 @@ pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Res
             let size = form.size();
             &mut move |slot| is_zero(bytes, numbers + u64::from(slot).saturating_mul(size), size)
         }
-        Slot::Nested | Slot::Run => &mut |slot| {
+        Slot::Nested | Slot::Run => {
             let list = List::load(bytes, column.data)?;
-            match list.bounds(bytes, slot)? {
-                (_, 0) => Ok(()),
+            let elements = list.child(bytes)?.data as u64;
+            &mut move |slot| match (list.bounds(bytes, slot)?, list.length) {
+                ((start, length), Some(_)) => is_zero(bytes, elements + start, length),
+                ((_, 0), None) => Ok(()),
                 _ => Err(Error::new(ErrorKind::BadCount, (list.offset + LIST_OFFSETS) as u64)),
             }
-        },
+        }
         Slot::Bit => &mut |slot| bit_is_zero(bytes, values, slot),
         Slot::Marked => &mut |slot| {
             let width = column.column.width();

@@ -61,7 +61,7 @@ pub enum ColumnType {
     DictionaryU8 = 23,
     /// Text: codes of two bytes, and the different texts behind them.
     DictionaryU16 = 24,
-    /// Text: all texts behind each other, and where each begins.
+    /// Text: all texts behind each other, and where each begins if they differ in length.
     TextRun = 25,
     /// Dates: days in four bytes.
     Date = 26,
@@ -240,12 +240,6 @@ impl ColumnType {
         self.is_nested() && !matches!(self, ColumnType::Struct)
     }
 
-    /// Whether its values lie in a list, each with a length of its own.
-    #[inline]
-    pub(crate) const fn has_offsets(self) -> bool {
-        matches!(self, ColumnType::List | ColumnType::TextRun)
-    }
-
     /// Whether its slots lead to texts, or to objects and arrays of their own or in a table or
     /// list.
     pub(crate) const fn holds_references(self) -> bool {
@@ -287,6 +281,15 @@ impl ColumnType {
     #[inline]
     pub(crate) const fn is_dictionary(self) -> bool {
         matches!(self.slot(), Slot::Code)
+    }
+
+    /// Whether a list of this form can have its values: with offsets, or of one length.
+    pub(crate) const fn takes_list(self, fixed: bool) -> bool {
+        match self {
+            ColumnType::List => !fixed,
+            ColumnType::FixedList => fixed,
+            _ => self.is_run(),
+        }
     }
 
     /// Whether its texts lie behind each other, as a list's bytes.
@@ -369,11 +372,8 @@ impl ColumnType {
         match self.slot() {
             Slot::Tagged => tagged_size(count),
             Slot::Bit => bitmap_size(count),
-            Slot::Run => LIST_SIZE as u64,
-            Slot::Nested => match self {
-                ColumnType::Struct => TABLE_HEADERS as u64,
-                _ => FIXED_LIST_SIZE as u64,
-            },
+            Slot::Nested if matches!(self, ColumnType::Struct) => TABLE_HEADERS as u64,
+            Slot::Nested | Slot::Run => FIXED_LIST_SIZE as u64,
             Slot::Marked => slots + bitmap_size(count),
             Slot::Code if count > 0 => slots + ARRAY_SIZE as u64,
             _ => slots,

@@ -28,7 +28,7 @@ const PIECE: usize = 512;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
     pub(crate) offset: u32,
-    /// Elements of each array, where that is fixed.
+    /// Elements of each array, or bytes of each text, where that is fixed.
     pub(crate) length: Option<u32>,
 }
 

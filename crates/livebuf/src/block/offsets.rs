@@ -52,9 +52,16 @@ pub(crate) fn offsets_column(last: u64) -> ColumnType {
 /// The text of a slot of the run at `list`. Its bytes stay in the run.
 #[inline(never)]
 pub(super) fn lent(bytes: &[u8], list: u32, slot: u32) -> Result<Raw> {
-    let (start, end) = two_offsets(bytes, list.wrapping_add(LIST_OFFSETS), slot)?;
+    let head = load_u64(bytes, list as u64)?;
     let data = load_u32(bytes, list as u64 + (LIST_CHILD + ARRAY_DATA) as u64)?;
-    let bounds = data.checked_add(start).zip(end.checked_sub(start));
+    let bounds = if (head >> 8) as u8 != 0 {
+        let length = (head >> 32) as u32;
+        slot.checked_mul(length).zip(Some(length))
+    } else {
+        let (start, end) = two_offsets(bytes, list.wrapping_add(LIST_OFFSETS), slot)?;
+        Some(start).zip(end.checked_sub(start))
+    };
+    let bounds = bounds.and_then(|(start, length)| Some((data.checked_add(start)?, length)));
     match bounds.filter(|&(_, length)| length <= MAX_SPAN) {
         Some((offset, length)) => {
             Ok(Raw { tag: TAG_STRING, cell: span_at(offset, length, false), position: LENT })

@@ -1,5 +1,5 @@
 //! Runs: the texts of a column behind each other. They are a list of bytes whose values are text
-//! (FORMAT 6.4). A slot without a value has an empty text.
+//! (FORMAT 6.4). A slot without a value has an empty text, or zeros where all texts have one length.
 
 use crate::block::column_type::ColumnType;
 use crate::block::list::List;
@@ -13,9 +13,9 @@ use crate::store::storage::Storage;
 const LEAST_GIVEN_BACK: u32 = 64;
 
 /// Checks what a run's list keeps beside what every list does: its elements are the bytes of UTF-8,
-/// not too many, and each offset is between two characters.
+/// not too many, and each text begins and ends between two characters.
 pub(crate) fn check(bytes: &[u8], list: List) -> Result<()> {
-    let (run, offsets) = (list.child(bytes)?, list.offsets(bytes)?);
+    let run = list.child(bytes)?;
     let bad = |kind| Err(Error::new(kind, run.offset as u64));
     if run.column != ColumnType::U8 || run.gaps != GAPS_NONE {
         return bad(ErrorKind::BadCode);
@@ -24,14 +24,23 @@ pub(crate) fn check(bytes: &[u8], list: List) -> Result<()> {
         return bad(ErrorKind::BadCount);
     }
     let all = text(slice(bytes, run.data.into(), run.count.into())?, run.data.into())?;
-    let mut within = None;
-    offsets.each_offset(bytes, 0..offsets.count, |offset| {
-        let between = all.is_char_boundary(offset as usize);
-        if !between {
-            within = Some(offset);
+    let within = match list.length {
+        Some(length) => {
+            let mut starts = (0..run.count).step_by(length as usize);
+            starts.find(|&start| !all.is_char_boundary(start as usize))
         }
-        between
-    })?;
+        None => {
+            let (offsets, mut within) = (list.offsets(bytes)?, None);
+            offsets.each_offset(bytes, 0..offsets.count, |offset| {
+                let between = all.is_char_boundary(offset as usize);
+                if !between {
+                    within = Some(offset);
+                }
+                between
+            })?;
+            within
+        }
+    };
     match within {
         Some(offset) => Err(Error::new(ErrorKind::BadText, run.data as u64 + offset as u64)),
         None => Ok(()),
@@ -42,7 +51,10 @@ impl List {
     /// Where the text of a slot begins and ends in a run.
     pub(crate) fn text_bounds(&self, bytes: &[u8], slot: u32) -> Result<(u32, u32)> {
         let (start, length) = self.bounds(bytes, slot)?;
-        Ok((start as u32, (start + length) as u32))
+        match u32::try_from(start + length) {
+            Ok(end) => Ok((start as u32, end)),
+            Err(_) => Err(Error::new(ErrorKind::BadCount, self.offset as u64)),
+        }
     }
 
     /// Gives back most bytes of a run that uses at most a quarter of its capacity: all but twice

@@ -39,7 +39,7 @@ pub(crate) fn check_tensor(bytes: &[u8], column: Elements, in_table: bool) -> Re
     let known = match (column.tensor, column.column) {
         (true, ColumnType::FixedList) => child,
         (true, kind) => kind.is_tensor_type(),
-        (false, kind) if kind.has_offsets() => !child,
+        (false, ColumnType::List | ColumnType::TextRun) => !child,
         (false, kind) => !kind.is_tensor_only(),
     };
     if !known || column.tensor && (in_table || column.gaps != GAPS_NONE) {

@@ -297,16 +297,22 @@ fn resize_run<S: Storage, O: Observer>(
     Ok(run)
 }
 
-/// Stores another text in a slot of a run: an empty one for slots without a value.
+/// Stores another text in a slot of a run: an empty one for slots without a value, or zeros. Returns
+/// the column, whose list may lie elsewhere.
 fn replace_text<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
     column: Elements,
     slot: u32,
     put: &Put<'_>,
-) -> Result<()> {
+) -> Result<Elements> {
     let list = List::load(sink.bytes(), column.data)?;
-    let (start, old) = list.bounds(sink.bytes(), slot)?;
-    let (start, old, new) = (start as u32, old as u32, put.length(sink.bytes())?);
+    let new = text_length(sink.bytes(), list, put)?;
+    let list = match list.length.is_some_and(|length| length != new) {
+        true => give_offsets(sink, column, list, new.into(), 0)?,
+        false => list,
+    };
+    let (start, end) = list.text_bounds(sink.bytes(), slot)?;
+    let old = end.wrapping_sub(start);
     let run = resize_run(sink, list, start, old, new)?;
     if old != new {
         let offsets = widen_offsets(sink, list, (run.count - old + new).into(), 0)?;
@@ -315,7 +321,62 @@ fn replace_text<S: Storage, O: Observer>(
             offsets.add_to_offsets(&mut editor.space, slots, new.wrapping_sub(old))
         })?;
     }
-    sink.try_write(|editor, _| editor.write_text(put, run.data as u64 + start as u64, new))
+    sink.try_write(|editor, _| editor.write_text(put, run.data as u64 + start as u64, new))?;
+    Ok(Elements { data: list.offset, ..column })
+}
+
+/// The bytes that a slot of a run takes for a value.
+fn text_length(bytes: &[u8], list: List, put: &Put<'_>) -> Result<u32> {
+    match list.length {
+        Some(length) if !put.is(TAG_STRING) => Ok(length),
+        _ => put.length(bytes),
+    }
+}
+
+/// Gives a run of texts of one length offsets that can reach `more` bytes further, with room for so
+/// many slots more: its list moves, and slots without a value have no bytes any more. Returns the
+/// list; while bytes are counted, it is as it was.
+#[cold]
+fn give_offsets<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    column: Elements,
+    list: List,
+    more: u64,
+    added: u32,
+) -> Result<List> {
+    let (bytes, mut total) = (sink.bytes(), more);
+    let length = list.length.unwrap_or(0);
+    for slot in 0..column.count {
+        total += if column.gap(bytes, slot)?.is_none() { length as u64 } else { 0 };
+    }
+    let (kind, count) = (offsets_column(total), column.count + 1);
+    let none = Elements::new(0, kind, count, 0, 0);
+    let room = Rules::Column.room(none, Layout::of(none), count + added, sink.end());
+    let at = sink.carve(LIST_SIZE.into());
+    let data = sink.carve(kind.data_size(room.capacity));
+    let mut moved = list;
+    sink.try_write(|editor, _| {
+        let space = &mut editor.space;
+        moved = List { offset: at, length: None };
+        let (owner, bits) =
+            (Owner::load(space.bytes(), list.offset)?, column.bits_at(space.bytes())?);
+        moved.write_header(space, owner, bits as u32);
+        let offsets = Elements::new(at + LIST_OFFSETS, kind, count, room.capacity, data);
+        offsets.write_header(space);
+        let (run, mut end) = (list.child(space.bytes())?, 0);
+        for slot in 0..column.count {
+            if column.gap(space.bytes(), slot)?.is_none() {
+                run.move_slots(space, slot * length, end, length);
+                end += length;
+            }
+            offsets.put(space, slot + 1, (TAG_INT, end.into()));
+        }
+        Elements { offset: at + LIST_CHILD, count: end, ..run }.write_header(space);
+        space.free(list.offset.into(), list.size());
+        Elements { data: at, ..column }.write_header(space);
+        Ok(())
+    })?;
+    Ok(moved)
 }
 
 /// The cell of a value in a table or list. That of a text is not known before it is read.
@@ -350,16 +411,10 @@ fn open_column<S: Storage, O: Observer>(
     let (layout, texts) = layout(sink, column, rules, feed, None)?;
     let needed = column.count as u64 + added as u64;
     sink.editor().check_elements(needed)?;
+    let mut column = column;
     match layout.column {
         ColumnType::Struct => open_rows(sink, column, at, added, feed)?,
-        kind if kind.has_offsets() => open_lists(sink, column, at, added, feed)?,
-        ColumnType::FixedList => {
-            let list = List::load(sink.bytes(), column.data)?;
-            let length = list.length.unwrap_or(0);
-            sink.editor().check_elements(added as u64 * length as u64)?;
-            let below = Feed::Elements(feed, Some(length));
-            open(sink, Place::elements(list), at * length, added * length, &below)?;
-        }
+        kind if kind.is_list() => column.data = open_lists(sink, column, at, added, feed)?,
         _ => {}
     }
     if texts > 0 {
@@ -471,26 +526,66 @@ fn store_extra<S: Storage, O: Observer>(
 }
 
 /// Opens arrays in the list of a list column: their offsets and their elements. The same of texts
-/// and their bytes in a run.
+/// and their bytes in a run. Returns where the list is.
 fn open_lists<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
     column: Elements,
     at: u32,
     added: u32,
     feed: &Feed<'_, '_>,
-) -> Result<()> {
-    let bytes = sink.bytes();
-    let list = List::load(bytes, column.data)?;
-    let total = list.child(bytes)?.count as u64;
-    let (start, _) = if at < column.count { list.bounds(bytes, at)? } else { (total, 0) };
-    let mut elements = 0;
+) -> Result<u32> {
+    let mut list = List::load(sink.bytes(), column.data)?;
+    let (is_run, mut fixed, mut elements) = (column.column.is_run(), list.length, 0);
     feed.each(sink, |sink, put| {
-        elements += put.length(sink.bytes())? as u64;
+        let length = put.length(sink.bytes())?;
+        elements += length as u64;
+        if is_run && put.is(TAG_STRING) && fixed != Some(length) {
+            fixed = None;
+        }
         Ok(())
     })?;
-    if !column.column.is_run() {
+    if let Some(length) = fixed {
+        elements = added as u64 * length as u64;
+    } else if list.length.is_some() {
+        list = give_offsets(sink, column, list, elements, added)?;
+    }
+    let bytes = sink.bytes();
+    let total = list.child(bytes)?.count as u64;
+    if !is_run {
         sink.editor().check_elements(total + elements)?;
     }
+    let (start, _) = if at < column.count { list.bounds(bytes, at)? } else { (total, 0) };
+    if fixed.is_none() {
+        open_offsets(sink, list, at, added, (start, total, elements), feed)?;
+    }
+    if !is_run {
+        let below = Feed::Elements(feed, fixed);
+        open(sink, Place::elements(list), start as u32, elements as u32, &below)?;
+        return Ok(list.offset);
+    }
+    let run = resize_run(sink, list, start as u32, 0, elements as u32)?;
+    let mut to = run.data as u64 + start;
+    feed.each(sink, |sink, put| {
+        let length = match fixed {
+            Some(length) => length,
+            None => put.length(sink.bytes())?,
+        };
+        sink.try_write(|editor, _| editor.write_text(&put, to, length))?;
+        to += length as u64;
+        Ok(())
+    })?;
+    Ok(list.offset)
+}
+
+/// Opens offsets of arrays whose elements begin at `start`: so many more than the `total` ones.
+fn open_offsets<S: Storage, O: Observer>(
+    sink: &mut Sink<'_, S, O>,
+    list: List,
+    at: u32,
+    added: u32,
+    (start, total, elements): (u64, u64, u64),
+    feed: &Feed<'_, '_>,
+) -> Result<()> {
     let offsets = widen_offsets(sink, list, total + elements, added)?;
     sink.try_write(|editor, _| {
         let rest = offsets.count - at - 1;
@@ -505,18 +600,6 @@ fn open_lists<S: Storage, O: Observer>(
         row += 1;
         sink.write(|editor, _| offsets.put(&mut editor.space, row, (TAG_INT, end)));
         Ok(())
-    })?;
-    if !column.column.is_run() {
-        let below = Feed::Elements(feed, None);
-        return open(sink, Place::elements(list), start as u32, elements as u32, &below).map(drop);
-    }
-    let run = resize_run(sink, list, start as u32, 0, elements as u32)?;
-    let mut to = run.data as u64 + start;
-    feed.each(sink, |sink, put| {
-        let length = put.length(sink.bytes())?;
-        sink.try_write(|editor, _| editor.write_text(&put, to, length))?;
-        to += length as u64;
-        Ok(())
     })
 }
 
@@ -527,6 +610,10 @@ fn widen_offsets<S: Storage, O: Observer>(
     total: u64,
     added: u32,
 ) -> Result<Elements> {
+    if list.length.is_some() {
+        // While bytes are counted, the offsets that a run gets are not there, but counted.
+        return list.child(sink.bytes());
+    }
     let offsets = list.offsets(sink.bytes())?.whole(sink.bytes())?;
     let mut layout = Layout::of(offsets);
     let column = offsets_column(total);
@@ -586,7 +673,7 @@ pub(super) fn replace<S: Storage, O: Observer>(
     }
     let value = (put.probe().0, nested_cell(column, slot));
     if column.column.is_run() {
-        replace_text(sink, column, slot, &put)?;
+        let column = replace_text(sink, column, slot, &put)?;
         sink.write(|editor, _| column.put(&mut editor.space, slot, value));
         return Ok(value);
     }
@@ -977,8 +1064,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let bytes = self.space.bytes();
             let fits = match is_run {
                 true => {
-                    let (_, length) = List::load(bytes, column.data)?.bounds(bytes, slot)?;
-                    length == put.length(bytes)? as u64
+                    let list = List::load(bytes, column.data)?;
+                    list.bounds(bytes, slot)?.1 == text_length(bytes, list, &put)? as u64
                 }
                 false => texts == 0,
             };
@@ -1028,10 +1115,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    /// Writes a text of so many bytes at `to`. Nothing where it is none.
+    /// Writes a text of so many bytes at `to`. Zeros where it is none.
     fn write_text(&mut self, put: &Put<'_>, to: u64, length: u32) -> Result<()> {
         let mut short = [0; 8];
         match *put {
+            _ if !put.is(TAG_STRING) => self.space.zero(to, length.into()),
             // No run's bytes: those are copied to a column, or to another run.
             Put::Here(raw) if span_inline(raw.cell).is_none() && raw.tag == TAG_STRING => {
                 self.space.copy_within(raw.cell as u32 as u64, to, length as u64);
@@ -1085,24 +1173,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     self.empty_slots(table.header(index), slots.clone())?;
                 }
             }
-            kind if kind.has_offsets() => {
+            kind if kind.is_list() => {
                 let list = List::load(self.space.bytes(), column.data)?;
-                let (start, _) = list.bounds(self.space.bytes(), slots.start)?;
-                let (last, length) = list.bounds(self.space.bytes(), slots.end - 1)?;
-                let count = (last + length).saturating_sub(start);
-                self.close_from(list.offset + LIST_CHILD, start as u32, count as u32)?;
-                let offsets = list.offsets(self.space.bytes())?;
-                for slot in slots.clone() {
-                    offsets.put(&mut self.space, slot + 1, (TAG_INT, start));
+                if let Some(length) = list.length {
+                    let elements = slots.start * length..slots.end * length;
+                    match kind.is_run() {
+                        true => list.child(self.space.bytes())?.clear(&mut self.space, elements),
+                        false => self.empty_slots(list.offset + LIST_CHILD, elements)?,
+                    }
+                } else {
+                    self.empty_arrays(list, slots.clone())?;
                 }
-                let behind = slots.end + 1..offsets.count;
-                offsets.add_to_offsets(&mut self.space, behind, (count as u32).wrapping_neg())?;
-            }
-            ColumnType::FixedList => {
-                let list = List::load(self.space.bytes(), column.data)?;
-                let length = list.length.unwrap_or(0);
-                let elements = slots.start * length..slots.end * length;
-                self.empty_slots(list.offset + LIST_CHILD, elements)?;
             }
             _ => {
                 for slot in slots {
@@ -1116,6 +1197,20 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             column.set_gap(&mut self.space, slot, Some(Gap::Missing));
         }
         Ok(())
+    }
+
+    /// Makes arrays of a list with offsets, or texts of a run, empty.
+    fn empty_arrays(&mut self, list: List, slots: Range<u32>) -> Result<()> {
+        let (start, _) = list.bounds(self.space.bytes(), slots.start)?;
+        let (last, length) = list.bounds(self.space.bytes(), slots.end - 1)?;
+        let count = (last + length).saturating_sub(start);
+        self.close_from(list.offset + LIST_CHILD, start as u32, count as u32)?;
+        let offsets = list.offsets(self.space.bytes())?;
+        for slot in slots.clone() {
+            offsets.put(&mut self.space, slot + 1, (TAG_INT, start));
+        }
+        let behind = slots.end + 1..offsets.count;
+        offsets.add_to_offsets(&mut self.space, behind, (count as u32).wrapping_neg())
     }
 
     /// Takes emptied slots out of an array. If no slot is left, an array of rows or with gaps gets
@@ -1143,25 +1238,24 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
                 self.shift_extras(table, at, count, 0)?;
             }
-            kind if kind.has_offsets() => {
+            kind if kind.is_list() => {
                 let list = List::load(self.space.bytes(), column.data)?;
-                let offsets = list.offsets(self.space.bytes())?;
-                let start = offsets.slot(self.space.bytes(), at)?.cell;
-                let end = offsets.slot(self.space.bytes(), at + count)?.cell;
-                let length = end.saturating_sub(start);
-                self.close_from(list.offset + LIST_CHILD, start as u32, length as u32)?;
-                self.close_from(list.offset + LIST_OFFSETS, at + 1, count)?;
-                let offsets = list.offsets(self.space.bytes())?;
-                let behind = at + 1..offsets.count;
-                offsets.add_to_offsets(&mut self.space, behind, (length as u32).wrapping_neg())?;
+                if let Some(length) = list.length {
+                    self.close_from(list.offset + LIST_CHILD, at * length, count * length)?;
+                } else {
+                    let offsets = list.offsets(self.space.bytes())?;
+                    let start = offsets.slot(self.space.bytes(), at)?.cell;
+                    let end = offsets.slot(self.space.bytes(), at + count)?.cell;
+                    let length = end.saturating_sub(start) as u32;
+                    self.close_from(list.offset + LIST_CHILD, start as u32, length)?;
+                    self.close_from(list.offset + LIST_OFFSETS, at + 1, count)?;
+                    let offsets = list.offsets(self.space.bytes())?;
+                    let behind = at + 1..offsets.count;
+                    offsets.add_to_offsets(&mut self.space, behind, length.wrapping_neg())?;
+                }
                 if kind.is_run() {
                     list.give_back(&mut self.space)?;
                 }
-            }
-            ColumnType::FixedList => {
-                let list = List::load(self.space.bytes(), column.data)?;
-                let length = list.length.unwrap_or(0);
-                self.close_from(list.offset + LIST_CHILD, at * length, count * length)?;
             }
             _ => {}
         }
@@ -1189,17 +1283,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
                 self.renumber_extras(table, map, each)?;
             }
-            kind if kind.has_offsets() => {
-                // Holes have no elements. Behind each row stands where its elements end.
+            kind if kind.is_list() => {
                 let list = List::load(self.space.bytes(), column.data)?;
-                let offsets = list.offsets(self.space.bytes())?;
-                self.close_runs(offsets, map, each, 1)?;
-                offsets.set_count(&mut self.space, live + 1);
-            }
-            ColumnType::FixedList => {
-                let list = List::load(self.space.bytes(), column.data)?;
-                let length = list.length.unwrap_or(0);
-                self.close_holes(list.offset + LIST_CHILD, map, each * length)?;
+                if let Some(length) = list.length {
+                    self.close_holes(list.offset + LIST_CHILD, map, each * length)?;
+                } else {
+                    // Holes have no elements. Behind each row stands where its elements end.
+                    let offsets = list.offsets(self.space.bytes())?;
+                    self.close_runs(offsets, map, each, 1)?;
+                    offsets.set_count(&mut self.space, live + 1);
+                }
             }
             _ => {}
         }

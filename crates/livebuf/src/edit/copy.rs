@@ -726,7 +726,7 @@ impl<'v> Copier<'v> {
     fn check_list(&self, column: Elements) -> Result<()> {
         let source = self.source;
         let list = List::load(source, column.data)?;
-        if list.length.is_some() != (column.column == ColumnType::FixedList) {
+        if !column.column.takes_list(list.length.is_some()) {
             return Err(Error::new(ErrorKind::BadCode, list.offset as u64));
         }
         let child = list.child(source)?;
@@ -1068,14 +1068,14 @@ impl<'v> Copier<'v> {
             let copy = Elements { offset: at + LIST_OFFSETS, tensor: false, ..offsets };
             let copy = self.slots(sink, offsets, copy, owner, around)?;
             sink.try_write(|editor, _| {
-                let space = &mut editor.space;
-                copy.add_to_offsets(space, 0..copy.count, child.first.wrapping_neg())?;
-                // As in `text_span`, texts are checked where they are now.
-                match is_run {
-                    true => run::check(space.bytes(), List { offset: at, length: None }),
-                    false => Ok(()),
-                }
+                let by = child.first.wrapping_neg();
+                copy.add_to_offsets(&mut editor.space, 0..copy.count, by)
             })?;
+        }
+        if is_run {
+            // As in `text_span`, texts are checked where they are now.
+            let copy = List { offset: at, ..list };
+            sink.try_write(|editor, _| run::check(editor.space.bytes(), copy))?;
         }
         Ok(at)
     }

@@ -7,6 +7,7 @@ use super::sink::Sink;
 use crate::block::column::{Elements, Gap};
 use crate::block::column_type::{ColumnType, Numbers, Slot};
 use crate::block::list::List;
+use crate::block::offsets::offsets_column;
 use crate::block::table::Table;
 use crate::block::tensor::{Form, mismatch};
 use crate::error::{Error, ErrorKind, Result};
@@ -305,7 +306,8 @@ const MAX_RUN: u64 = MAX_SPAN as u64;
 /// Bytes of texts and offsets that one edit moves in a run.
 pub(super) const MOST_MOVED: u32 = 1 << 16;
 
-/// The layout by which a run holds texts. They are in cells where one would move too many bytes.
+/// The layout by which a run holds texts. They are in cells where one would move too many bytes. A
+/// run of texts of one length gets offsets for another, and all of these count.
 #[cold]
 fn run_layout<S: Storage, O: Observer>(
     sink: &mut Sink<'_, S, O>,
@@ -315,8 +317,13 @@ fn run_layout<S: Storage, O: Observer>(
     replaced: Option<u32>,
 ) -> Result<Layout> {
     let plain = Layout { column: ColumnType::String, ..layout };
+    let list = List::load(sink.bytes(), column.data)?;
     let mut new = 0;
     feed.each(sink, |sink, put| {
+        if !put.is(TAG_STRING) {
+            new += list.length.unwrap_or(0) as u64;
+            return Ok(());
+        }
         let mut short = [0; 8];
         let bytes = put.run_text(sink.bytes(), &mut short)?;
         sink.editor().check_length(bytes)?;
@@ -327,15 +334,17 @@ fn run_layout<S: Storage, O: Observer>(
         Ok(())
     })?;
     let bytes = sink.bytes();
-    let list = List::load(bytes, column.data)?;
     let (run, mut old) = (list.child(bytes)?, 0);
     if let Some(slot) = replaced {
         let (start, length) = list.bounds(bytes, slot)?;
-        let offsets = list.offsets(bytes)?;
         let rest = (run.count as u64).checked_sub(start + length);
-        let rest = rest.ok_or(Error::new(ErrorKind::BadIndex, offsets.offset as u64))?;
+        let rest = rest.ok_or(Error::new(ErrorKind::BadIndex, list.offset as u64))?;
         old = length;
-        let moved = rest + (column.count - slot) as u64 * offsets.column.width();
+        let (changed, kind) = match list.length {
+            Some(_) => (column.count, offsets_column(run.count as u64 - old + new)),
+            None => (column.count - slot, list.offsets(bytes)?.column),
+        };
+        let moved = rest + changed as u64 * kind.width();
         if new != old && moved > MOST_MOVED as u64 {
             return Ok(plain);
         }

@@ -395,31 +395,39 @@ impl<S: Storage> Encoder<S> {
         Ok(data)
     }
 
-    /// Writes the list of a run's texts: bitmaps, offsets, and the texts.
+    /// Writes the list of a run's texts: bitmaps, offsets where lengths differ, and the texts.
     fn write_run(
         &mut self,
         plan: &Plan,
-        column: ColumnType,
+        offsets: Option<ColumnType>,
         bytes: u32,
         owner: Owner,
     ) -> Result<u32> {
-        let (count, width) = (plan.places.len(), column.width() as usize);
-        let (list, _) = self.out.grow(LIST_SIZE as usize)?;
+        let (count, width) = (plan.places.len(), offsets.map_or(0, ColumnType::width));
+        let length = offsets.is_none().then(|| bytes / count.max(1));
+        let size = if offsets.is_some() { LIST_SIZE } else { FIXED_LIST_SIZE };
+        let (list, _) = self.out.grow(size as usize)?;
         let size = gaps_size(plan.gaps, count as u64) as usize;
         let (bits, _) = self.out.grow(size)?;
-        let header = List { offset: list, length: None };
+        let header = List { offset: list, length };
         header.write_header(&mut self.out, owner, if size == 0 { 0 } else { bits });
-        let (offsets, _) = self.out.grow(column.data_size(count + 1) as usize)?;
-        self.put_header(list + LIST_OFFSETS, column, GAPS_NONE, count + 1, offsets);
+        // The first offset is 0.
+        let mut slot = width as usize;
+        if let Some(column) = offsets {
+            let (offsets, _) = self.out.grow(column.data_size(count + 1) as usize)?;
+            self.put_header(list + LIST_OFFSETS, column, GAPS_NONE, count + 1, offsets);
+            slot += offsets as usize;
+        }
         let (run, _) = self.out.grow(round_up(bytes.into()) as usize)?;
         self.put_header(list + LIST_CHILD, ColumnType::U8, GAPS_NONE, bytes, run);
         let (written, place) = self.out.bytes_mut().split_at_mut(run as usize);
-        // The first offset is 0.
-        let (mut row, mut slot, mut end) = (0, offsets as usize + width, 0);
+        let (mut row, mut end) = (0, 0);
         let (tags, cells, texts) = (&self.tags, &self.cells, &mut self.texts);
         let mut put = |(tag, cell): (u8, u64)| {
-            if tag != TAG_NULL && tag != TAG_HOLE {
-                end += texts.write_in_run((tag, cell), written, (&mut *place, run), end);
+            match length {
+                Some(length) if tag == TAG_NULL || tag == TAG_HOLE => end += length as usize,
+                None if tag == TAG_NULL || tag == TAG_HOLE => {}
+                _ => end += texts.write_in_run((tag, cell), written, (&mut *place, run), end),
             }
             if plan.gaps != GAPS_NONE {
                 let bits = &mut written[bits as usize..][..size];
@@ -428,11 +436,12 @@ impl<S: Storage> Encoder<S> {
             }
             // Each arm has a constant width.
             match width {
+                0 => {}
                 1 => written[slot] = end as u8,
                 2 => written[slot..slot + 2].copy_from_slice(&(end as u16).to_le_bytes()),
                 _ => written[slot..slot + 4].copy_from_slice(&(end as u32).to_le_bytes()),
             }
-            slot += width;
+            slot += width as usize;
         };
         match plan.places {
             Places::Run(start, count) => {

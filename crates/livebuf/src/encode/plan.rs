@@ -327,8 +327,8 @@ pub(super) enum Below {
     List(Box<Plan>, Option<(ColumnType, Vec<u32>)>),
     /// The different texts of a dictionary, and each slot's code.
     Dictionary(Dictionary),
-    /// The column of a run's offsets, and how many bytes its texts have.
-    Run(ColumnType, u32),
+    /// A run: where lengths differ the column of its offsets, and how many bytes it has.
+    Run(Option<ColumnType>, u32),
     /// The lists of tensors of one form, and their numbers.
     Tensors(Form),
 }
@@ -604,28 +604,37 @@ impl Planner<'_> {
         }
     }
 
-    /// A run of so many values: the column of its offsets, its size, and the bytes of its texts. Text
-    /// that takes bytes of its own in a cell, too, does not count as size. `None` where a text is too
-    /// long. `values`: each, and how often it is there.
+    /// A run of so many values: where lengths differ the column of its offsets, its size, and its
+    /// bytes. Text that takes bytes of its own in a cell, too, does not count as size. `None` where a
+    /// text is too long. `values`: each, and how often it is there.
     fn run(
         texts: &Texts,
         count: u32,
         mut values: impl Iterator<Item = ((u8, u64), u32)>,
-    ) -> Option<(ColumnType, u64, u32)> {
-        let (mut bytes, mut more) = (0, 0);
+    ) -> Option<(Option<ColumnType>, u64, u32)> {
+        let (mut bytes, mut more, mut there) = (0, 0, 0);
+        let (mut first, mut uniform) = (None, true);
         values.try_for_each(|((tag, cell), times)| {
             if is_there(tag) {
                 let (length, apart) = texts.measure(tag, cell)?;
                 let all = u64::from(length) * u64::from(times);
                 bytes += all;
                 more += if apart { 0 } else { all };
+                there += times;
+                uniform &= *first.get_or_insert(length) == length;
                 return (length <= MAX_SHARED).then_some(());
             }
             Some(())
         })?;
-        let offsets = offsets_column(bytes);
-        let size = u64::from(LIST_SIZE) + offsets.data_size(count + 1) + more;
-        let size = size + round_up(bytes) - bytes;
+        let absent = u64::from(count - there) * u64::from(first.unwrap_or(0));
+        let (offsets, size) = if uniform && bytes > 0 && absent <= bytes {
+            bytes += absent;
+            (None, u64::from(FIXED_LIST_SIZE) + absent)
+        } else {
+            let offsets = offsets_column(bytes);
+            (Some(offsets), u64::from(LIST_SIZE) + offsets.data_size(count + 1))
+        };
+        let size = size + more + round_up(bytes) - bytes;
         let bytes = u32::try_from(bytes).ok().filter(|&bytes| bytes <= MAX_SPAN)?;
         Some((offsets, size, bytes))
     }

@@ -582,7 +582,9 @@ impl<'a, M: Mode> Column<'a, M> {
         let elements = &self.elements;
         let texts = match elements.column.is_run() {
             true => {
-                List::load(self.bytes, elements.data).and_then(|list| list.offsets(self.bytes)).ok()
+                let list = List::load(self.bytes, elements.data).ok();
+                let list = list.filter(|list| list.length.is_none());
+                list.and_then(|list| list.offsets(self.bytes).ok())
             }
             false => elements.entries(self.bytes).ok().flatten(),
         };

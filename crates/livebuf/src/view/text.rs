@@ -101,7 +101,8 @@ impl Codes<'_> {
     }
 }
 
-/// The texts of a column that lie behind each other, and where each begins: [`Column::run`].
+/// The texts of a column that lie behind each other, and where each begins, or the one length that
+/// all have: [`Column::run`].
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     bytes: &'a [u8],
@@ -109,13 +110,15 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// The texts of the whole column, also where this column is a slice of it.
+    /// The texts of the whole column, also where this column is a slice of it. Those of the slice
+    /// alone where all have [one length](Offsets::Each).
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
     /// Where each row's text begins in [`bytes`](Self::bytes), and where the last one ends: one
-    /// number more than rows. A row without a text has an empty one.
+    /// number more than rows. A row without a text has an empty one, or zeros where all have one
+    /// length.
     pub fn offsets(&self) -> Offsets<'a> {
         self.offsets
     }
@@ -136,6 +139,8 @@ pub enum Offsets<'a> {
     U16(&'a [u16]),
     /// Of more.
     U32(&'a [u32]),
+    /// There are none: each text has so many bytes, so that of row r begins at r times as many.
+    Each(usize),
 }
 
 impl<'a, M: Mode> Column<'a, M> {
@@ -189,7 +194,16 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     fn find_run(&self) -> Result<Option<Run<'a>>> {
-        let Some((bytes, column)) = self.run_parts()? else { return Ok(None) };
+        let Some((list, bytes)) = self.run_parts()? else { return Ok(None) };
+        if let Some(length) = list.length {
+            let length = length as usize;
+            let (first, count) = (self.elements.first as usize, self.len());
+            let texts = first.checked_mul(length).zip((first + count).checked_mul(length));
+            let bytes = texts.and_then(|(start, end)| bytes.get(start..end));
+            let bytes = bytes.ok_or(Error::new(ErrorKind::BadCount, list.offset.into()))?;
+            return Ok(Some(Run { bytes, offsets: Offsets::Each(length) }));
+        }
+        let column = self.offsets_of(list)?;
         if column.len() != self.len() + 1 {
             return Err(Error::new(ErrorKind::BadCount, column.elements.offset.into()));
         }
@@ -272,8 +286,11 @@ impl<'a, M: Mode> Column<'a, M> {
         {
             return self.find_code(start, dictionary.codes, code);
         }
-        if let Some(run) = self.run_parts()? {
-            return self.find_in_run(start, run, text.as_bytes());
+        if let Some((list, run)) = self.run_parts()? {
+            return match list.length {
+                Some(length) => self.find_by_length(start, run, length as usize, text.as_bytes()),
+                None => self.find_in_run(start, (run, self.offsets_of(list)?), text.as_bytes()),
+            };
         }
         let cell = if text.len() <= MAX_INLINE { inline_span(text.as_bytes()) } else { 0 };
         for row in start as u32..self.elements.count {
@@ -292,15 +309,37 @@ impl<'a, M: Mode> Column<'a, M> {
         Ok(None)
     }
 
-    /// The bytes of a run's texts, and its offsets; `None` for other columns.
-    fn run_parts(&self) -> Result<Option<(&'a [u8], Self)>> {
+    /// The list of a run, and the bytes of its texts; `None` for other columns.
+    fn run_parts(&self) -> Result<Option<(List, &'a [u8])>> {
         if !self.elements.column.is_run() {
             return Ok(None);
         }
         let list = List::load(self.bytes, self.elements.data)?;
         let run = list.child(self.bytes)?;
         let bytes = slice(self.bytes, run.data.into(), run.count.into())?;
-        Ok(Some((bytes, self.offsets_of(list)?)))
+        Ok(Some((list, bytes)))
+    }
+
+    /// The first row from `start` on that has this text in a run of texts of one length.
+    fn find_by_length(
+        &self,
+        start: usize,
+        run: &[u8],
+        length: usize,
+        text: &[u8],
+    ) -> Result<Option<usize>> {
+        let first = self.elements.first as usize;
+        let from = (first + start).saturating_mul(length);
+        if text.len() != length || from > run.len() {
+            return Ok(None);
+        }
+        let texts = run[from..].chunks_exact(length).take(self.len().saturating_sub(start));
+        for (row, found) in (start..).zip(texts) {
+            if found == text && self.present(row, 1)? == 1 {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
     }
 
     /// The first row from `start` on whose text in a run this is. Only texts of its length are

@@ -1311,7 +1311,7 @@ impl<'a, 's> Walk<'a, 's> {
         let list = List::load(self.bytes, column.data)?;
         let at = list.offset as u64;
         let form = load_u8(self.bytes, at + NESTED_FORM as u64)?;
-        if form > 1 || (form == 1) != (column.column == ColumnType::FixedList) {
+        if form > 1 || !column.column.takes_list(form == 1) {
             return Err(error(ErrorKind::BadCode, at + NESTED_FORM as u64));
         }
         self.claim_block(RegionKind::List, at, list.size())?;
