@@ -131,6 +131,18 @@ impl core::fmt::Debug for Run<'_> {
 }
 
 /// Where texts begin, as the document stores it.
+///
+/// ```
+/// use livebuf::{Offsets, json};
+/// let doc = json!([
+///     "2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04", "2026-01-05", "2026-01-06",
+///     "2026-01-07", "2026-01-08", "2026-01-09",
+/// ]);
+/// let run = doc.valid()?.root().as_array().unwrap().as_column().run().unwrap();
+/// assert_eq!(run.offsets(), Offsets::Each(10));
+/// assert_eq!(&run.bytes()[10..20], b"2026-01-02");
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offsets<'a> {
     /// Of at most 255 bytes.
