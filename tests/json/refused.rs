@@ -465,6 +465,7 @@ fn shapes(all: All<'_>) {
     let mut more = one.clone();
     (more[2], more[9]) = (2, fingerprint(b"b"));
     all.push(("BadCount_shape_above_capacity", with(&[&more[..], &key].concat())));
+    all.push(("BadCount_shape_of_no_keys", with(&[KIND_SHAPE, 0, 0, 0, 0, 0, 0, 0])));
     let mut fingerprints = one.clone();
     fingerprints[9] = 1;
     all.push(("NotZero_shape_fingerprint_padding", with(&fingerprints)));

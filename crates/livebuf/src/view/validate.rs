@@ -631,7 +631,7 @@ impl<'a, 's> Walk<'a, 's> {
     }
 
     fn narrow_shape(&mut self, shape: Shape) -> Result<()> {
-        if shape.count > shape.capacity {
+        if shape.capacity == 0 || shape.count > shape.capacity {
             return Err(error(ErrorKind::BadCount, shape.offset));
         }
         for index in 0..shape.count {
