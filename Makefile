@@ -195,6 +195,7 @@ docs: $(VENV)/docs $(if $(NODE),$(JS)/node_modules/ready)
 	@rm -rf target/book/explorer
 ifdef NODE
 	node docs/explorer/build.js target/book/explorer
+	cd $(JS) && npm run --silent docs -- --logLevel Warn --out $(CURDIR)/target/book/javascript
 endif
 	@echo "open target/book/index.html"
 

@@ -156,7 +156,7 @@ export class SharedDocument<T = unknown> {
   }
 
   /**
-   * Waits until the document has another {@link version} than this one. False if it has none after so many milliseconds.
+   * Waits until the document has another {@link SharedDocument.version} than this one. False if it has none after so many milliseconds.
    * It does not block the thread where the engine has `Atomics.waitAsync`, and looks every few milliseconds elsewhere.
    */
   async changed(version: number, timeout = Infinity): Promise<boolean> {

@@ -54,7 +54,7 @@ export function isValid(source: Source): boolean {
   }
 }
 
-/** {@link validate} for a document whose header was read. Sets `m.valid`. */
+/** @internal {@link validate} for a document whose header was read. Sets `m.valid`. */
 export function check(m: Memory): void {
   m.valid = false;
   new Validator(m).document();
