@@ -75,7 +75,7 @@ pytest:
 
 # The JavaScript package, where Node is installed. It needs nothing but npm.
 JS := bindings/js
-NODE := $(shell node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2> /dev/null && echo node)
+NODE := $(shell node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' 2> /dev/null && echo node)
 $(JS)/node_modules/ready: $(JS)/package-lock.json
 	@echo "installing what JavaScript's tests need into $(JS)/node_modules, 180 MB"
 	cd $(JS) && npm ci --silent --no-audit --no-fund --ignore-scripts
