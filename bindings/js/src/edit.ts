@@ -115,7 +115,8 @@ export class Editor<T = unknown> extends Document<T> {
     const [key, value] = rest;
     const { cursor, depth } = this.#find(target);
     const planner = this.#plan(depth);
-    if (value === undefined) throw new LivebufError("BadValue", "undefined cannot be stored; delete removes a member");
+    if (value === undefined)
+      throw new LivebufError("BadValue", "undefined cannot be stored; remove takes a member away");
     const node = planner.value(value);
     if (cursor.kind === ARRAY) {
       const i = index(cursor, key, cursor.count - 1);
@@ -131,16 +132,16 @@ export class Editor<T = unknown> extends Document<T> {
   }
 
   /** Removes a member of an object, or an element of an array: false if there is none. */
-  delete(target: Target, key: string | number): boolean;
-  /** The same by the whole path to the value: `doc.delete(["users", 0, "name"])`. */
-  delete(path: readonly (string | number)[]): boolean;
-  delete(target: Target, key?: string | number): boolean {
+  remove(target: Target, key: string | number): boolean;
+  /** The same by the whole path to the value: `doc.remove(["users", 0, "name"])`. */
+  remove(path: readonly (string | number)[]): boolean;
+  remove(target: Target, key?: string | number): boolean {
     if (key === undefined) {
       const path = [...(target as (string | number)[])];
       key = path.pop();
       if (key === undefined)
         throw new LivebufError("Unsupported", "a document always has a value: replaceRoot sets another");
-      return this.delete(path, key);
+      return this.remove(path, key);
     }
     const { cursor } = this.#find(target);
     if (cursor.kind === ARRAY) {

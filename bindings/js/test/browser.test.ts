@@ -134,7 +134,7 @@ test("edits change the same bytes", { skip }, async () => {
     for (let i = 0; i < 60; i++) {
       doc.set(["users", (i * 7) % 50], "name", `a longer name ${"x".repeat(i)}`);
       doc.push(rows, { id: 100 + i, name: `new ${i}`, score: i, tags: [] });
-      if (i % 4 === 0) doc.delete(rows, i);
+      if (i % 4 === 0) doc.remove(rows, i);
       if (i % 10 === 0) doc.set([], `key ${i}`, { deep: [i, { er: null }] });
     }
     doc.rename([], "constructor", "toString");

@@ -298,7 +298,7 @@ class Sequence {
       switch (random.below(7)) {
         case 0:
         case 1:
-          assert.equal(doc.delete(target, key), model.delete(key));
+          assert.equal(doc.remove(target, key), model.delete(key));
           return `delete ${where} ${key}`;
         case 2: {
           const from = random.of(keys);
@@ -346,7 +346,7 @@ class Sequence {
       case 3: {
         if (n === 0) return "nothing";
         const at = random.below(n);
-        doc.delete(target, at);
+        doc.remove(target, at);
         model.splice(at, 1);
         return `delete ${where} ${at}`;
       }

@@ -94,7 +94,7 @@ test("tables stay tables", () => {
   doc.set(["rows", 5, "at"], "y", 1);
   Object.assign(model[5]!, { id: 100, name: "name 99", tags: ["a", "b", "c"] });
   (model[5] as { at: { y: number } }).at.y = 1;
-  doc.delete(["rows", 6], "name");
+  doc.remove(["rows", 6], "name");
   delete model[6]!.name;
   doc.set(["rows", 7], "further", [1]);
   model[7]!.further = [1];
@@ -129,13 +129,13 @@ test("an array in a list gets a length of its own, and views follow", () => {
   const at = doc.get("rows", 2, "at") as { x: number };
   doc.push(tags, "c");
   assert.deepEqual([tags.length, tags.at(2)], [3, "c"]);
-  doc.delete(["rows"], 0);
+  doc.remove(["rows"], 0);
   assert.equal(tags, doc.get("rows", 1, "tags"));
   assert.equal(at.x, 2);
   doc.set(["rows"], 0, "no object");
   assert.equal(at, doc.get("rows", 1, "at"));
   assert.equal(at.x, 2);
-  doc.delete(["rows"], 1);
+  doc.remove(["rows"], 1);
   assert.throws(() => at.x, { kind: "StaleHandle" });
   assert.throws(() => tags.length, { kind: "StaleHandle" });
   validate(doc.bytes);
@@ -148,13 +148,13 @@ test("an object shows the members that it gets and loses", () => {
   assert.equal(root.b, "two");
   doc.set(root, "toJSON", 5);
   assert.equal(JSON.stringify(root), '{"a":1,"b":"two","toJSON":5}');
-  doc.delete(root, "toJSON");
-  doc.delete(root, "a");
+  doc.remove(root, "toJSON");
+  doc.remove(root, "a");
   assert.equal(root.a, undefined);
   for (let i = 0; i < 300; i++) doc.set(root, `key ${i}`, { i });
   assert.deepEqual([(root["key 299"] as { i: number }).i, root.b, root.a], [299, "two", undefined]);
   assert.equal(doc.root, root);
-  for (let i = 0; i < 290; i++) doc.delete(root, `key ${i}`);
+  for (let i = 0; i < 290; i++) doc.remove(root, `key ${i}`);
   assert.equal(keys(root).length, 11);
   assert.deepEqual((root["key 295"] as { i: number }).i, 295);
   validate(doc.bytes);
@@ -165,7 +165,7 @@ test("an object shows the members that it gets and loses", () => {
 
 test("members keep their order", () => {
   const doc = create({ a: 1, b: 2, c: 3 }) as Editor;
-  doc.delete([], "b");
+  doc.remove([], "b");
   doc.rename([], "a", "b");
   is(doc, { b: 1, c: 3 });
   doc.rename([], "b", "k".repeat(300));
@@ -207,9 +207,9 @@ test("an edit that fails changes nothing", () => {
   fails("TensorMismatch", () => doc.push(["n"], 1));
   fails("TensorMismatch", () => doc.set(["n"], 0, "text"));
   fails("StaleHandle", () => doc.set(create({}).root, "x", 1));
-  assert.equal(doc.delete([], "b"), false);
-  assert.equal(doc.delete(["a"], 5), false);
-  assert.equal(doc.delete(["a"], ""), false);
+  assert.equal(doc.remove([], "b"), false);
+  assert.equal(doc.remove(["a"], 5), false);
+  assert.equal(doc.remove(["a"], ""), false);
   assert.deepEqual(doc.bytes, before);
   assert.throws(() => doc.set([], "x", { deep: [1, { f: () => 0 }] }), { path: "/deep/1/f" });
 });
@@ -229,7 +229,7 @@ test("values are nested in at most 1,000 levels", () => {
   assert.throws(() => copy.push(path, []), { kind: "NestingLimit" });
   copy.set([], "other", copy.get("deep"));
   validate(copy.bytes);
-  copy.delete([], "deep");
+  copy.remove([], "deep");
   copy.replaceRoot(null);
   validate(copy.bytes);
 });
@@ -251,7 +251,7 @@ test("space is used again", () => {
   assert.deepEqual([used, free + live], [doc.bytes.length, used]);
   for (let i = 0; i < 1000; i++) {
     doc.set([], "object", { [`a long key, ${i % 10}`]: i, b: [{ c: "some text that is long" }] });
-    doc.delete([], "object");
+    doc.remove([], "object");
   }
   assert.ok(doc.bytes.length < 3000, `${doc.bytes.length}`);
 });
@@ -328,7 +328,7 @@ test("maps whose keys collide", () => {
   });
   is(doc, model);
   for (let i = 0; i < 260; i += 3) {
-    assert.ok(doc.delete([], colliding[i]!));
+    assert.ok(doc.remove([], colliding[i]!));
     delete model[colliding[i]!];
   }
   is(doc, model);
@@ -345,7 +345,7 @@ test("maps whose keys collide", () => {
     model[`more ${i}`] = i;
   }
   is(doc, model);
-  for (const key of Object.keys(model)) doc.delete([], key);
+  for (const key of Object.keys(model)) doc.remove([], key);
   is(doc, {});
 });
 
@@ -453,7 +453,7 @@ test("columns become wider as they must", () => {
   const other = edit(lbuf(map)) as Editor;
   for (let i = 0; i < 390; i++) {
     if (i % 50 === 7) continue;
-    other.delete([], `key ${i}`);
+    other.remove([], `key ${i}`);
     delete map[`key ${i}`];
   }
   other.set([], "new", { a: 1, b: "two" });
@@ -508,11 +508,11 @@ test("values are set and removed by a view and a key, or by a path", () => {
   doc.set(["a", "c"], "new");
   doc.set(["a", "d"], null);
   assert.equal(doc.toText(), '{"a":{"b":[1,20,30],"c":"new","d":null}}');
-  assert.ok(doc.delete(["a", "b", 0]));
-  assert.ok(doc.delete(["a"], "d"));
-  assert.ok(!doc.delete(["a", "z"]));
+  assert.ok(doc.remove(["a", "b", 0]));
+  assert.ok(doc.remove(["a"], "d"));
+  assert.ok(!doc.remove(["a", "z"]));
   assert.equal(doc.toText(), '{"a":{"b":[20,30],"c":"new"}}');
-  assert.throws(() => doc.delete([]), /always has a value/);
+  assert.throws(() => doc.remove([]), /always has a value/);
   doc.set([], [1]);
   assert.equal(doc.toText(), "[1]");
 });

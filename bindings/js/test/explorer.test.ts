@@ -98,7 +98,7 @@ test("the map follows edits", () => {
   for (let i = 0; i < 200; i++) {
     const values = [random(1000), null, "x".repeat(random(40)), [1, random(9), "a"], { a: 1.5, b: `${i}` }, true];
     const target = ["orders", random(doc.root.orders.length)];
-    if (i % 9 === 8) doc.delete(target, keys[random(keys.length)]!);
+    if (i % 9 === 8) doc.remove(target, keys[random(keys.length)]!);
     else if (i % 40 === 39) doc.splice(["orders"], random(50), 1);
     else doc.set(target, keys[random(keys.length)]!, values[random(values.length)]);
     if (i % 20 === 19) checkMap(doc.bytes.slice(), `edit ${i}`);

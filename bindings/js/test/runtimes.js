@@ -39,7 +39,7 @@ const last = draft.root.users.at(-1);
 for (let i = 0; i < 100; i++) {
   draft.set(["users", i * 3], "name", `a longer name ${"x".repeat(i)}`);
   draft.push(["users"], { id: 500 + i, name: "new", score: i, tags: [] });
-  draft.delete(["users"], i);
+  draft.remove(["users"], i);
 }
 assert.equal(last.name, "näme 499");
 assert.ok(isValid(draft.bytes));
