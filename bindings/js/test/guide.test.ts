@@ -4,19 +4,20 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 
-const DOCS = new URL("../../../../docs/", import.meta.url);
+const ROOT = new URL("../../../../", import.meta.url);
 const FOLDER = new URL("../guide-code/", import.meta.url);
 
 /** What a line's comment says that its expression is: `// "en"`, `// 3`, `// [9.5, 9.75]`. */
 const CLAIM = /^(\S.*?);?\s+\/\/ ('[^']*'|"[^"]*"|-?[\d.]+n?|true|false|undefined|\[[^…\]]*\]|\{[^…}]*\})(?=$|[:;,])/;
 
 for (const [page, least] of [
-  ["javascript.md", 10],
-  ["start.md", 3],
-  ["../README.md", 1],
+  ["docs/javascript.md", 10],
+  ["docs/start.md", 3],
+  ["README.md", 1],
+  ["bindings/js/README.md", 2],
 ] as const) {
   test(`${page}: the code runs, and its expressions are what it says`, async () => {
-    const text = readFileSync(new URL(page, DOCS), "utf8");
+    const text = readFileSync(new URL(page, ROOT), "utf8");
     const blocks = [...text.matchAll(/```js\n(.*?)```/gs)].map((match) => match[1]!);
     assert.ok(blocks.length > 0);
     let claims = 0;
@@ -45,7 +46,7 @@ for (const [page, least] of [
       ...rest,
     ].join("\n");
     mkdirSync(FOLDER, { recursive: true });
-    const file = new URL(`${page.replace("../", "")}.js`, FOLDER);
+    const file = new URL(`${page.replaceAll("/", "-")}.js`, FOLDER);
     writeFileSync(file, code);
     await import(file.href);
   });

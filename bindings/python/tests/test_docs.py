@@ -388,6 +388,8 @@ def test_code_of_every_language_is_run() -> None:
         # Compiles the programs, and the parts of programs.
         "c": PROJECT / "bindings/c/tests/run.sh",
         "cpp": PROJECT / "bindings/c/tests/run.sh",
+        # Runs the pages that it names.
+        "js": PROJECT / "bindings/js/test/guide.test.ts",
         # Signatures, installation, bytes.
         "py": None,
         "sh": None,
