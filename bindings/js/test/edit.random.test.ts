@@ -407,7 +407,7 @@ interface Start {
 
 function starts(): Start[] {
   const found: Start[] = [];
-  for (const folder of ["testdata/vectors/", "testdata/frozen/1-candidate/"]) {
+  for (const folder of ["testdata/vectors/", "testdata/frozen/1-candidate-2/"]) {
     for (const name of readdirSync(new URL(folder, ROOT)).sort()) {
       if (!name.endsWith(".lbuf") || name.startsWith("n_")) continue;
       const bytes = new Uint8Array(readFileSync(new URL(folder + name, ROOT)));

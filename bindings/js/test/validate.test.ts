@@ -46,9 +46,11 @@ test("each vector is valid or not, as its name says", () => {
 });
 
 test("frozen documents are valid", () => {
-  const names = files("frozen/1-candidate/", ".lbuf");
-  assert.ok(names.length > 50);
-  for (const name of names) validate(bytesOf(`frozen/1-candidate/${name}`));
+  for (const folder of readdirSync(new URL("frozen/", TESTDATA))) {
+    const names = files(`frozen/${folder}/`, ".lbuf");
+    assert.ok(names.length > 50);
+    for (const name of names) validate(bytesOf(`frozen/${folder}/${name}`));
+  }
 });
 
 test("bytes behind the document and an odd address do not matter, and other bytes are not valid", () => {
