@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { create, type Editor, edit } from "../src/edit.js";
 import { encode } from "../src/encode.js";
 import {
+  type ArrayView,
   Decimal,
   Float,
   get,
@@ -515,4 +516,21 @@ test("values are set and removed by a view and a key, or by a path", () => {
   assert.throws(() => doc.remove([]), /always has a value/);
   doc.set([], [1]);
   assert.equal(doc.toText(), "[1]");
+});
+
+test("a text that a large dictionary has is found there, and another one is added once", () => {
+  const rows = Array.from({ length: 3000 }, (_, i) => ({ kind: `kind of number ${i % 300}`, n: i }));
+  const doc = edit<{ kind: string; n: number }[]>(encode(rows));
+  const texts = () => (doc.root as unknown as ArrayView).column("kind").texts?.length;
+  assert.equal(texts(), 300);
+  for (let i = 0; i < 200; i++) doc.set([i, "kind"], `kind of number ${(i * 7) % 300}`);
+  assert.equal(texts(), 300);
+  for (let i = 0; i < 20; i++) doc.set([i, "kind"], `another kind ${i % 4}`);
+  assert.equal(texts(), 304);
+  for (let i = 0; i < 3000; i += 2) doc.remove([i, "kind"]);
+  for (let i = 0; i < 3000; i += 2) doc.set([i, "kind"], `kind of number ${i % 50}`);
+  assert.equal(texts(), 304);
+  validate(doc.bytes);
+  assert.equal(doc.get(1, "kind"), "another kind 1");
+  assert.equal(doc.get(2998, "kind"), "kind of number 48");
 });

@@ -1,7 +1,7 @@
 // Columns that are edited (FORMAT 6): slots are opened, closed, set and put in order, in every kind of column.
 
 import { damage, LivebufError } from "../error.js";
-import { Key } from "../key.js";
+import { hashOf, isKey, Key, spanLength, spanStart } from "../key.js";
 import * as L from "../layout.js";
 import type { Memory } from "../memory.js";
 import {
@@ -948,7 +948,7 @@ function putText(m: Memory, header: number, slot: number, node: Fresh): void {
   const bytes = textBytes(m, node);
   const texts = dictionaryTexts(m, header);
   const n = count(m, texts);
-  let code = bytes.length > L.MAX_SHARED ? -2 : findText(m, texts, bytes);
+  let code = bytes.length > L.MAX_SHARED ? -2 : findText(m, header, bytes);
   if (code === -1) {
     if (n >= 65_536 || (n >= count(m, header) && n >= 8)) code = -2;
     else {
@@ -976,22 +976,37 @@ function putText(m: Memory, header: number, slot: number, node: Fresh): void {
   setValue(m, header, slot);
 }
 
-function findText(m: Memory, texts: number, bytes: Uint8Array): number {
-  const cells = valuesAt(m, texts) >>> 2;
+/** Texts up to which a dictionary is searched one by one. */
+const FEW = 64;
+/**
+ * Where the texts of larger dictionaries are, by their hashes: for each column, how many are known, and their codes. It is
+ * a hint, which is checked: a text that it misses comes into the dictionary once more, which is allowed (FORMAT 6.1).
+ */
+const hints = new WeakMap<Memory, Map<number, { n: number; codes: Map<number, number> }>>();
+
+/** The code of a text in a dictionary, −1 if it has none. */
+function findText(m: Memory, header: number, bytes: Uint8Array): number {
+  const texts = dictionaryTexts(m, header);
+  const cells = valuesAt(m, texts);
   const n = count(m, texts);
-  const { lo, hi } = new Key(bytes);
-  const { u8, u32 } = m;
-  search: for (let i = 0; i < n; i++) {
-    const a = u32[cells + 2 * i]!;
-    const b = u32[cells + 2 * i + 1]!;
-    if (hi !== 0) {
-      if (a === lo && b === hi) return i;
-    } else if (b === bytes.length) {
-      for (let k = 0; k < b; k++) if (u8[a + k] !== bytes[k]) continue search;
-      return i;
-    }
+  const key = new Key(bytes);
+  if (n <= FEW) {
+    for (let i = 0; i < n; i++) if (isKey(m, cells + 8 * i, key)) return i;
+    return -1;
   }
-  return -1;
+  const columns = hints.get(m) ?? new Map<number, { n: number; codes: Map<number, number> }>();
+  hints.set(m, columns);
+  let hint = columns.get(header);
+  if (hint === undefined || hint.n > n) {
+    hint = { n: 0, codes: new Map() };
+    columns.set(header, hint);
+  }
+  for (; hint.n < n; hint.n++) {
+    const cell = cells + 8 * hint.n;
+    hint.codes.set(hashOf(m.bytes(spanStart(m, cell), spanLength(m, cell)))[0], hint.n);
+  }
+  const code = hint.codes.get(hashOf(bytes)[0]);
+  return code !== undefined && isKey(m, cells + 8 * code, key) ? code : -1;
 }
 
 /** Gives a column another code that can hold all its values. Slot `but` is left without one. */
