@@ -21,7 +21,7 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 .PHONY: demo test test-all test-rust test-python test-js test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
 	test-files test-address test-thread test-miri test-32 test-shared libraries pytest fuzz coverage lint \
 	lint-rust lint-python lint-js fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
-	python bench-python bench-engines docs release
+	python bench-python bench-js bench-engines docs release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
@@ -212,6 +212,14 @@ $(VENV)/bench: $(VENV)/all
 bench-python: python $(VENV)/bench
 	cd bindings/python && ../../$(VENV)/bin/python -m bench $(ARGS)
 
+# The JavaScript package beside its peers from npm; ARGS="--quick --filter encode".
+$(JS)/bench/node_modules/ready: $(JS)/bench/package-lock.json
+	cd $(JS)/bench && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+bench-js: $(JS)/node_modules/ready $(JS)/bench/node_modules/ready
+	cd $(JS) && npm run --silent build && cd bench && npm run --silent bench -- $(ARGS)
+
 # Engines over documents, JSON lines and Parquet, where all of them are installed.
 bench-engines: python $(VENV_ENGINES)/ready
 	$(VENV_ENGINES)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
@@ -315,7 +323,7 @@ fmt:
 
 # Everything of LiveBuf beside its peers: checks all answers, then times; docs/benchmarks.md is
 # made of it. `ARGS=--quick` takes five minutes after building, ONLY=twitter one part.
-bench: python $(VENV)/bench
+bench: python $(VENV)/bench $(if $(NODE),$(JS)/node_modules/ready $(JS)/bench/node_modules/ready)
 	$(VENV)/bin/python bench/run.py $(if $(filter-out files::,$(ONLY)),--only "$(ONLY)") $(ARGS)
 
 # The answers of all libraries of the Rust benchmarks, compared, and nothing timed.
