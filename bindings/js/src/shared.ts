@@ -167,9 +167,15 @@ export class SharedDocument<T = unknown> {
       const { waitAsync } = Atomics as unknown as {
         waitAsync?: (array: Int32Array, at: number, value: number, timeout: number) => { value: unknown };
       };
-      const pause = Math.min(left, 50);
-      if (waitAsync === undefined) await new Promise((resolve) => setTimeout(resolve, Math.min(pause, 5)));
-      else await waitAsync(this.#head, SEQUENCE, Atomics.load(this.#head, SEQUENCE), pause).value;
+      const sequence = Atomics.load(this.#head, SEQUENCE);
+      if (sequence >>> 1 !== version) break;
+      // A timer, too: a promise of `waitAsync` alone does not keep a program of Node alive.
+      const pause = Math.min(left, waitAsync === undefined ? 5 : 50);
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const wakes: unknown[] = [new Promise((resolve) => (timer = setTimeout(resolve, pause)))];
+      if (waitAsync !== undefined) wakes.push(waitAsync(this.#head, SEQUENCE, sequence, pause).value);
+      await Promise.race(wakes);
+      clearTimeout(timer);
     }
     return true;
   }
