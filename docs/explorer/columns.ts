@@ -2,9 +2,9 @@
 
 import { textAt } from "../../bindings/js/src/key.js";
 import * as L from "../../bindings/js/src/layout.js";
-import { ARRAY, Cursor, columnsOf, isNested, MAP, ROW, SCALAR, shapeKeys } from "../../bindings/js/src/read.js";
+import { ARRAY, Cursor, columnsOf, isNested, MAP, offsetAt, ROW, SCALAR, shapeKeys } from "../../bindings/js/src/read.js";
 import { jsonOf, make, size } from "./dom.js";
-import { CODES, firstOf } from "./regions.js";
+import { CODES } from "./regions.js";
 import { summary } from "./tree.js";
 
 /** Most columns that are shown, and most values of each. */
@@ -25,8 +25,8 @@ export function columnsTable(value: Cursor, name: string): HTMLElement | null {
     const [slots, data] = [m.u32[(h >>> 2) + 1]!, m.u32[(h >>> 2) + 3]!];
     if (code === L.STRUCT) table(data, title && `${title}.`, first, n);
     else if (isNested(code) && code !== L.RUN) {
-      const from = firstOf(m, data, first);
-      column(data + L.LIST_ELEMENTS, `${title}[]`, from, firstOf(m, data, first + n) - from);
+      const from = offsetAt(m, data, first);
+      column(data + L.LIST_ELEMENTS, `${title}[]`, from, offsetAt(m, data, first + n) - from);
     } else {
       const width = code === L.CELLS ? 9 : code === L.BOOL ? 1 / 8 : L.WIDTHS[code]!;
       const run = code === L.RUN ? m.u32[(data + L.LIST_ELEMENTS + 4) >>> 2]! : 0;

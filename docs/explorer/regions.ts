@@ -323,10 +323,6 @@ export function pathAt(found: Found, m: Memory, region: number, byte: number): (
   return pathOf(found, m, node, slot);
 }
 
-/** The first element of an array of a list. */
-export const firstOf = (m: Memory, list: number, row: number): number =>
-  m.u8[list + 1] === 1 ? row * m.u32[(list >>> 2) + 1]! : offsetAt(m, list, row);
-
 /** The array of a list that has element i: the last of `rows` that begins at or before it. */
 function rowOf(m: Memory, list: number, rows: number, i: number): number {
   if (m.u8[list + 1] === 1) return Math.floor(i / m.u32[(list >>> 2) + 1]!);
@@ -357,7 +353,7 @@ function pathOf(found: Found, m: Memory, node: number, slot: number): (string | 
       if (slot < 0) return [...pathOf(found, m, up, ANY), ...(slot === ANY ? [null] : [])];
       const list = u32[(found.at[up]! >>> 2) + 3]!;
       const row = rowOf(m, list, u32[(found.at[up]! >>> 2) + 1]!, slot);
-      return [...pathOf(found, m, up, row), String(slot - firstOf(m, list, row))];
+      return [...pathOf(found, m, up, row), String(slot - offsetAt(m, list, row))];
     }
     case Role.Beside:
       return pathOf(found, m, up, slot < 0 || slot >= u32[(found.at[up]! >>> 2) + 1]! ? ANY : slot);
@@ -437,8 +433,8 @@ function slots(m: Memory, h: number, first: number, count: number, ranges: Range
     if (code === L.STRUCT) fields(m, data, first, count, ranges);
     else {
       if (m.u8[data + 1] === 0) slots(m, data + L.LIST_OFFSETS, first, count + 1, ranges);
-      const from = firstOf(m, data, first);
-      slots(m, data + L.LIST_ELEMENTS, from, firstOf(m, data, first + count) - from, ranges);
+      const from = offsetAt(m, data, first);
+      slots(m, data + L.LIST_ELEMENTS, from, offsetAt(m, data, first + count) - from, ranges);
     }
     return;
   }

@@ -73,7 +73,7 @@ const WORDS: { [kind in ErrorKind]?: string } = {
   NestingLimit: "values are nested too deeply",
 };
 
-/** Ends reading damaged bytes. It returns nothing: it is declared to return an error, so that callers can `throw` it. */
+/** The error of damaged bytes, for the caller to throw. */
 export function damage(kind: ErrorKind, offset: number): LivebufError {
   const words = WORDS[kind] ?? kind;
   return new LivebufError(kind, `${words} (${kind} at byte ${offset})`, offset);

@@ -798,8 +798,8 @@ class Validator {
     if ((fixed ? length * rows : this.offsets(h, list)) !== count) throw fault("BadCount", child);
     this.missing(h, above);
     const tensor = u8[child + 3]!;
-    const mayBe = code === L.FIXED_LISTS;
-    if (mayBe ? u8[h + 3]! > tensor : u8[h + 3] !== 0 || tensor !== 0) throw fault("BadCode", h + 3);
+    const mayHoldTensors = code === L.FIXED_LISTS;
+    if (mayHoldTensors ? u8[h + 3]! > tensor : u8[h + 3] !== 0 || tensor !== 0) throw fault("BadCode", h + 3);
     if (code === L.RUN) {
       this.column(child, list, 0, 0, level, depth, false);
       this.run(list, rows);

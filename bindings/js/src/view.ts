@@ -1,6 +1,6 @@
 // Views: objects with a getter for each key, and arrays, which read the document when they are asked.
 
-import { Column, columnOf } from "./column.js";
+import { type Column, columnOf } from "./column.js";
 import { damage, LivebufError } from "./error.js";
 import { keyOf, textAt } from "./key.js";
 import * as L from "./layout.js";
@@ -572,5 +572,3 @@ export function walk(cursor: Cursor, path: readonly (string | number)[]): boolea
 export function toObject(view: object, options?: PlainOptions): unknown {
   return plain(cursorOf(view), options);
 }
-
-export { Column };
