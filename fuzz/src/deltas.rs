@@ -6,7 +6,7 @@
 
 use crate::bytes;
 use crate::changes::{choose, perform, pick, read};
-use crate::input::Input;
+use crate::input::{Input, Random};
 use crate::samples;
 use livebuf::{Delta, DocBuf, Editor, History, Observer, Recorder, State, Storage, VecStorage};
 
@@ -155,9 +155,16 @@ pub fn run(data: &[u8]) -> Met {
             }
         }
     }
+    // Most inputs are used up by now. Their damage is then by chance, because that of zeros is
+    // always the same and always refused.
+    let mut chance = Random(data.iter().fold(0, |sum, &byte| sum * 31 % 65_521 + u64::from(byte)));
     for (step, base) in steps.iter().zip(&snapshots) {
         let mut sent = step.to_bytes();
-        bytes::damage(&mut sent, &mut input);
+        if input.is_empty() {
+            bytes::damage(&mut sent, &mut Input::new(&chance.bytes(16)));
+        } else {
+            bytes::damage(&mut sent, &mut input);
+        }
         attack(base, &sent, &mut met);
     }
     attack(snapshots.last().expect("one"), input.rest(), &mut met);
