@@ -251,7 +251,7 @@ test-long:
 
 SECONDS ?= 60
 test-shared: libraries $(VENV)/test
-	cd bindings/python && $(ON_PACKAGE) LIVEBUF_SECONDS=$(SECONDS) ../../$(VENV)/bin/python -m pytest -s tests/test_seqlock.py
+	cd bindings/python && $(ON_PACKAGE) LIVEBUF_SECONDS=$(SECONDS) ../../$(VENV)/bin/python -m pytest -s tests/test_shared.py
 
 # Long random edits of large documents: `make test-files STEPS=300000`.
 ONLY ?= files::

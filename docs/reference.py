@@ -157,7 +157,7 @@ def members(owner: str, body: list[ast.stmt], docs: Any) -> list[str]:
 
 
 def documented(name: str, stub: ast.ClassDef) -> list[str]:
-    """A class of the compiled module: signatures of the stubs, docstrings of the module."""
+    """A class: signatures of the stubs or of the source, docstrings of the module."""
     found = getattr(livebuf, name)
     parts = [f"### {name}\n"]
     made = by_name(stub.body).get("__new__") or by_name(stub.body).get("__init__")
@@ -182,7 +182,7 @@ def module(name: str) -> list[str]:
 
 
 def python_reference() -> str:
-    compiled = definitions(PACKAGE / "_livebuf.pyi")
+    compiled = definitions(PACKAGE / "_livebuf.pyi") | definitions(PACKAGE / "_shared.py")
     package = definitions(PACKAGE / "__init__.py") | definitions(PACKAGE / "_parquet.py")
     errors = definitions(PACKAGE / "_errors.py")
     names = [name for name in livebuf.__all__ if not name.startswith("_")]

@@ -537,7 +537,7 @@ impl Storage for Memory {
 
 /// Keeps memory accesses before it and after it in that order, as other processes see them.
 ///
-/// For what processes agree on through shared memory, such as the counter of a seqlock
+/// For what processes agree on through shared memory, such as the version of a `SharedDocument`
 /// (docs/howto/shared-memory.md). Reads and writes before the fence come before those after it. On x86-64
 /// almost all do without it; on ARM none do.
 ///

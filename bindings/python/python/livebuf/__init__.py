@@ -72,6 +72,7 @@ from ._livebuf import (
     to_json,
 )
 from ._parquet import from_parquet, to_parquet
+from ._shared import SharedDocument
 
 __all__ = [
     "Array",
@@ -105,6 +106,7 @@ __all__ = [
     "QueryError",
     "ReadOnlyError",
     "Recording",
+    "SharedDocument",
     "StaleError",
     "Step",
     "TensorError",
