@@ -30,7 +30,7 @@ Views and documents also have the operators of dicts and lists: `view[key]`, `le
 |---|---|
 | `Buffer` | `bytes`, `bytearray`, `memoryview`, `mmap` and others with the buffer protocol |
 | `_Source`, `_Target` | a path, a URL, or a file object that is open in binary mode |
-| `_Mode` | `"r"`, `"r+"`, `"c"`, `"w+"`, `"x"`, `"x+"` |
+| `_Mode` | `"r"`, `"r+"`, `"c"`, `"w+"`, `"x"`, `"x+"`, `"a+"` |
 | `_Width` | 1, 2, 4 or 8 |
 | `_ArrowStream`, `_ArrowArray` | objects with `__arrow_c_stream__`, `__arrow_c_array__` |
 | `_Type[T]` | a type, whose objects come back |

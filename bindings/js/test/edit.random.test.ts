@@ -26,7 +26,7 @@ import { validate } from "../src/validate.js";
 import { cursorOf } from "../src/view.js";
 
 const ROOT = new URL("../../../../", import.meta.url);
-const ALL = process.env.LIVEBUF_ALL !== undefined;
+const ALL = process.env.LIVEBUF_LONG !== undefined;
 
 /** A value: an object, an array, or the text of a scalar. Of an integer that may become a float, with `~` before. */
 type Model = Map<string, Model> | Model[] | string;

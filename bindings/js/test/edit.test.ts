@@ -24,7 +24,7 @@ import { findInShape } from "../src/read.js";
 import { validate } from "../src/validate.js";
 import { cursorOf } from "../src/view.js";
 
-const ALL = process.env.LIVEBUF_ALL !== undefined;
+const ALL = process.env.LIVEBUF_LONG !== undefined;
 
 const TESTDATA = new URL("../../../../testdata/", import.meta.url);
 

@@ -15,7 +15,7 @@ const PROJECT = new URL("../../../../", import.meta.url);
 const VECTORS = new URL("testdata/vectors/", PROJECT);
 const COMMAND = fileURLToPath(new URL("target/debug/livebuf", PROJECT));
 const DATA = new URL("../shared/data/", PROJECT);
-const ALL = process.env.LIVEBUF_ALL === "1";
+const ALL = process.env.LIVEBUF_LONG === "1";
 
 /** Fails where the bytes differ, and says where. */
 function same(found: Uint8Array, expected: Uint8Array, name: string): void {

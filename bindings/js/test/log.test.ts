@@ -80,7 +80,7 @@ test("damage gives errors of this package, or rows that were there", () => {
     return Math.floor((random / 4294967296) * n);
   };
   let refused = 0;
-  for (let round = 0; round < (process.env.LIVEBUF_ALL ? 40 : 2); round++) {
+  for (let round = 0; round < (process.env.LIVEBUF_LONG ? 40 : 2); round++) {
     for (const name of files("logs/").filter((name) => name.startsWith("y_"))) {
       const bytes = bytesOf(`logs/${name}`);
       const known = new Set(linesOf(bytes));

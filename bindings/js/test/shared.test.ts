@@ -33,7 +33,7 @@ function isWhole(found: Value): boolean {
   );
 }
 
-const SECONDS = Number(process.env.LIVEBUF_SECONDS ?? (process.env.LIVEBUF_ALL ? 60 : 2));
+const SECONDS = Number(process.env.LIVEBUF_SECONDS ?? (process.env.LIVEBUF_LONG ? 60 : 2));
 
 if (!isMainThread) {
   const { buffer, task } = workerData as { buffer: SharedArrayBuffer; task: "write" | "read" };

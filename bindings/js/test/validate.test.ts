@@ -10,7 +10,7 @@ import { ArrayView, entries, get, isView, keys, LivebufError, open } from "../sr
 import { isValid, validate } from "../src/validate.js";
 
 const TESTDATA = new URL("../../../../testdata/", import.meta.url);
-const ALL = process.env.LIVEBUF_ALL !== undefined;
+const ALL = process.env.LIVEBUF_LONG !== undefined;
 const files = (folder: string, ending: string): string[] =>
   readdirSync(new URL(folder, TESTDATA)).filter((name) => name.endsWith(ending));
 const bytesOf = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, TESTDATA)));

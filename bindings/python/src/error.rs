@@ -427,6 +427,14 @@ pub(crate) fn json(
             if let Some(cut) = message.find(&format!(", at {place}")) {
                 message.truncate(cut);
             }
+            if message.ends_with("many values need to be read as lines") {
+                message += ": lines=True";
+            }
+            let is_name =
+                [".json", ".jsonl", ".ndjson"].iter().any(|end| text.ends_with(end.as_bytes()));
+            if place.offset == 0 && is_name && input.is_instance_of::<PyString>() {
+                message += "; give a file by a pathlib.Path";
+            }
             let cause = error.core_error();
             if let Some(cause) = cause.filter(|cause| cause.kind() == ErrorKind::NestingLimit) {
                 message = format!("nested deeper than {}, the most there can be", cause.detail());

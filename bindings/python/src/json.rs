@@ -16,7 +16,8 @@ use crate::view::{Array, DETACH, Document, Object};
 /// their order.
 ///
 /// Takes `str`, and UTF-8 in `bytes`, `bytearray`, `memoryview` and others; a byte order mark at
-/// its start is passed over. With `lines=True` the text is JSON lines, or values one after another
+/// its start is passed over. A `pathlib.Path` or an open file is read to its end; a `str` is always
+/// JSON text. With `lines=True` the text is JSON lines, or values one after another
 /// as `jq` prints them, and the document is an array with an element for each. `skip_bad` then
 /// takes a function: lines that are no value by themselves are passed over, and it is called with
 /// the `JSONError` of each. `numbers="text"` keeps every number as it is written. If a key occurs twice in an object,
@@ -83,6 +84,15 @@ pub(crate) fn from_json(
             return Err(error::expected("a function for skip_bad, such as print,", function));
         }
     }
+    // What is read out of a file takes the file's place.
+    let taken;
+    let data = match files_text(data)? {
+        Some(text) => {
+            taken = text;
+            &taken
+        }
+        None => data,
+    };
     let (export, mut encoded);
     let text = match data.cast::<PyString>() {
         Ok(string) => match string.to_str() {
@@ -101,7 +111,10 @@ pub(crate) fn from_json(
             export = Export::new(data).map_err(|failure| {
                 match failure.is_instance_of::<PyTypeError>(py) {
                     true => {
-                        error::expected("JSON text (str, bytes, bytearray, memoryview, …)", data)
+                        error::expected(
+                            "JSON text (str, bytes, bytearray, memoryview, …), a pathlib.Path or an open file",
+                            data,
+                        )
                     }
                     false => failure,
                 }
@@ -130,6 +143,16 @@ pub(crate) fn from_json(
     Document::owned(py, &made)
 }
 
+/// What a path or a file object holds; none if it is neither, or has bytes of its own as `mmap` does.
+fn files_text<'py>(data: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = data.py();
+    let is_path = data.hasattr("__fspath__")?;
+    if !is_path && (!data.hasattr("read")? || Export::new(data).is_ok()) {
+        return Ok(None);
+    }
+    py.import("livebuf._files")?.call_method1("text", (data,)).map(Some)
+}
+
 /// Puts U+FFFD, which takes as many bytes, for each surrogate in a `str`'s bytes.
 fn replace_surrogates(text: &mut [u8]) {
     for at in 0..text.len().saturating_sub(2) {
@@ -140,6 +163,9 @@ fn replace_surrogates(text: &mut [u8]) {
 }
 
 /// Prints JSON text, as UTF-8 bytes: a document, a view, or anything that `dumps` takes.
+///
+/// With `file` the text is written there, as `dump` does it, and nothing is returned: a path, a URL
+/// of fsspec, or a file object that is open for writing in binary mode.
 ///
 /// `indent` is a number of spaces, or the text to indent by. Without it the text is compact.
 /// Byte strings become base64, dates, times and UUIDs text, timestamps in UTC. With `sort_keys`
@@ -154,15 +180,16 @@ fn replace_surrogates(text: &mut [u8]) {
 /// b'{"a":[1,2.5]}'
 #[pyfunction]
 #[pyo3(signature = (
-    obj, *, indent=None, non_finite="error", max_bytes=None, sort_keys=false
+    obj, file=None, *, indent=None, non_finite="error", max_bytes=None, sort_keys=false
 ))]
 pub(crate) fn to_json<'py>(
     obj: &Bound<'py, PyAny>,
+    file: Option<&Bound<'py, PyAny>>,
     indent: Option<&Bound<'py, PyAny>>,
     non_finite: &str,
     max_bytes: Option<u64>,
     sort_keys: bool,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let py = obj.py();
     let mut options = PrintOptions::new().non_finite(encode::non_finite(non_finite)?);
     if let Some(indent) = indent {
@@ -217,5 +244,10 @@ pub(crate) fn to_json<'py>(
         let document = encode::document(obj, None, EncodeOptions::default())?;
         print(&document.doc().root(), true, None)?
     };
-    error::bytes(py, &text)
+    let text = error::bytes(py, &text)?;
+    let Some(file) = file else {
+        return Ok(Some(text));
+    };
+    py.import("livebuf._files")?.call_method1("dump", (file, text))?;
+    Ok(None)
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import gc
+import io
+import mmap
 import os
 import random
 import re
@@ -124,8 +126,8 @@ class TestModes:
             "rb": 'always binary: use "r"',
             "r+b": 'always binary: use "r\\+"',
             "rt": 'always binary: use "r"',
-            "a": 'use "r\\+".*livebuf.Log',
-            "ab+": 'use "r\\+".*livebuf.Log',
+            "a": 'use "a\\+".*livebuf.Log',
+            "ab+": 'always binary: use "a\\+"',
             "": 'one of "r", "r\\+", "c"',
             "R": 'one of "r", "r\\+", "c"',
             None: 'one of "r", "r\\+", "c"',
@@ -133,6 +135,52 @@ class TestModes:
             with pytest.raises(ValueError, match=f"mode {re.escape(repr(mode))} .*{remedy}"):
                 livebuf.open(path, mode)  # type: ignore[arg-type]
         assert livebuf.load(path) == VALUE
+
+    def test_open_or_create(self, tmp_path: Path) -> None:
+        path = tmp_path / "new.lbuf"
+        for turn in range(3):
+            with livebuf.open(path, "a+") as doc:
+                assert doc.mode == ("r+" if turn else "x+")
+                if not turn:
+                    doc.root = {"turns": []}
+                doc["turns"].append(turn)
+            assert livebuf.load(path) == {"turns": list(range(turn + 1))}
+        path.write_bytes(b"[1, 2, 3]" * 10)
+        with pytest.raises(livebuf.Error):
+            livebuf.open(path, "a+")
+        with pytest.raises(FileNotFoundError):
+            livebuf.open(tmp_path / "missing" / "new.lbuf", "a+")
+
+    def test_json_of_files(self, tmp_path: Path) -> None:
+        path = tmp_path / "data.json"
+        livebuf.to_json({"a": [1, 2.5, "é"]}, path)
+        assert path.read_bytes() == '{"a":[1,2.5,"é"]}'.encode()
+        for opened in (path.open("rb"), path.open(encoding="utf-8"), path.open("rb", buffering=0)):
+            with opened:
+                assert livebuf.from_json(opened) == {"a": [1, 2.5, "é"]}
+        assert livebuf.from_json(path) == {"a": [1, 2.5, "é"]}
+        assert livebuf.from_json(io.BytesIO(b"[1]")) == livebuf.from_json(io.StringIO("[1]")) == [1]
+        with path.open("rb") as opened:
+            mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+            assert livebuf.from_json(mapped) == {"a": [1, 2.5, "é"]}
+            mapped.close()
+        buffer = io.BytesIO()
+        livebuf.to_json(livebuf.from_json("[1, 2]"), buffer, indent=0)
+        assert livebuf.from_json(buffer.getvalue()) == [1, 2]
+        path.write_bytes(b'{"a": 1}\n{"a": 2}\n')
+        assert livebuf.from_json(path, lines=True) == [{"a": 1}, {"a": 2}]
+        with pytest.raises(livebuf.JSONError, match="lines=True") as caught:
+            livebuf.from_json(path)
+        assert caught.value.lineno == 2
+        # A string is JSON text, whatever it looks like.
+        with pytest.raises(livebuf.JSONError, match="pathlib.Path"):
+            livebuf.from_json(str(path))
+        with pytest.raises(FileNotFoundError):
+            livebuf.from_json(tmp_path / "missing.json")
+        with pytest.raises(IsADirectoryError):
+            livebuf.from_json(tmp_path)
+        with pytest.raises(TypeError, match=r"a pathlib.Path or an open file"):
+            livebuf.from_json(5)  # type: ignore[call-overload,arg-type]
 
     def test_name_and_mode(self, path: Path) -> None:
         for mode in ("r", "r+", "c", "w+"):

@@ -161,7 +161,8 @@ def open(
 
     Modes: `"r"` reads. `"r+"` edits the file. `"c"` edits a copy in memory, which the first edit
     makes; the file stays as it is. `"w+"` makes the file a new document, null at first, and
-    edits it. `"x"` and `"x+"` do so too, but raise `FileExistsError` if there is a file. The
+    edits it. `"x"` and `"x+"` do so too, but raise `FileExistsError` if there is a file. `"a+"`
+    edits the file if there is one, and makes it if not. The
     file is locked while it is open: shared for `"r"` and `"c"`, exclusive for the others.
 
     Edits are private until `flush()` or `close()` writes them to the file, whole or not at all.
@@ -193,6 +194,8 @@ def open(
     given: Any = file
     kind = _files.kind(file)
     if kind == "path":
+        if mode == "a+":
+            return _files.open_or_create(lambda mode: _open(given, mode, shared, trusted))
         return _open(given, mode, shared, trusted)
     if shared:
         raise ValueError("shared=True is for files at a path")

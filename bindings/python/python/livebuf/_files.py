@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import io
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from ._livebuf import _open, _open_bytes, _write, dumps
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ._livebuf import Document
 
-Mode = Literal["r", "r+", "c", "w+", "x", "x+"]
+Mode = Literal["r", "r+", "c", "w+", "x", "x+", "a+"]
 MODES = get_args(Mode)
 
 
@@ -40,8 +43,8 @@ def wrong_mode(mode: object) -> ValueError:
             hint = f'documents are always binary: use "{plain}"'
         elif plain == "w":
             hint = 'documents are never only written: use "w+" or livebuf.dump'
-        elif plain.startswith("a"):
-            hint = 'use "r+" to edit a document, and livebuf.Log for a file that only grows'
+        elif plain == "a":
+            hint = 'use "a+" to edit a document, and livebuf.Log for a file that only grows'
     return ValueError(f"mode {mode!r} is not one for documents; {hint}")
 
 
@@ -83,6 +86,23 @@ def read_stream(path: str | os.PathLike[str]) -> bytes:
     """What a file, a pipe or a device holds, to its end."""
     with open(path, "rb") as opened:
         return opened.read()
+
+
+def text(file: Any) -> bytes | str:
+    """The JSON text at a path or in a file object, which may be open for text, too."""
+    if isinstance(file, os.PathLike):
+        return read_stream(file)
+    return file.read() if isinstance(file, io.TextIOBase) else read(file)
+
+
+def open_or_create(open_as: Callable[[str], Document]) -> Document:
+    """Edits what is there, or a new document, whoever else tries the same meanwhile."""
+    while True:
+        try:
+            return open_as("r+")
+        except FileNotFoundError:
+            with contextlib.suppress(FileExistsError):
+                return open_as("x+")
 
 
 def write(file: Any, data: bytes) -> None:
@@ -267,6 +287,8 @@ class Target:
 
 
 def open_url(url: str, mode: str, trusted: bool) -> Document:
+    if mode == "a+":
+        return open_or_create(lambda mode: open_url(url, mode, trusted))
     fs, path = resolve(url)
     if fs is None:
         return _open(path, mode, False, trusted)

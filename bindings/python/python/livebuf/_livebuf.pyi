@@ -26,7 +26,7 @@ from typing import (
 )
 from uuid import UUID
 
-from _typeshed import SupportsKeysAndGetItem, SupportsRead
+from _typeshed import SupportsKeysAndGetItem, SupportsRead, SupportsWrite
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
@@ -64,7 +64,7 @@ def _open_bytes(
 ) -> Document: ...
 def _write(path: str | os.PathLike[str], bytes: bytes) -> None: ...
 def from_json(
-    data: str | Buffer,
+    data: str | Buffer | os.PathLike[str] | SupportsRead[bytes] | SupportsRead[str],
     *,
     lines: bool = False,
     tables: bool = True,
@@ -75,14 +75,26 @@ def from_json(
     surrogates: Literal["error", "replace"] = "error",
     skip_bad: Callable[[JSONError], object] | None = None,
 ) -> Document: ...
+@overload
 def to_json(
     obj: Any,
+    file: None = None,
     *,
     indent: int | str | None = None,
     non_finite: Literal["error", "null"] = "error",
     max_bytes: int | None = None,
     sort_keys: bool = False,
 ) -> bytes: ...
+@overload
+def to_json(
+    obj: Any,
+    file: str | os.PathLike[str] | SupportsWrite[bytes],
+    *,
+    indent: int | str | None = None,
+    non_finite: Literal["error", "null"] = "error",
+    max_bytes: int | None = None,
+    sort_keys: bool = False,
+) -> None: ...
 def fence() -> None: ...
 def from_arrow(data: _ArrowStream | _ArrowArray, *, skip_nulls: bool = False) -> Document: ...
 

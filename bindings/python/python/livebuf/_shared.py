@@ -19,7 +19,7 @@ import contextlib
 import mmap
 import os
 import stat
-import tempfile
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
 
 MAGIC = int.from_bytes(b"LBSHARED", "little")
 PAGE = 4096
@@ -52,7 +50,11 @@ def _path(name: str | os.PathLike[str]) -> tuple[str, bool]:
         return os.fspath(name), False
     if not name or "\0" in name:
         raise ValueError(f"{name!r} is no name for a shared document")
-    folder = "/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gettempdir()
+    folder = "/dev/shm"
+    if not os.path.isdir(folder):  # pragma: no cover - macOS
+        import tempfile
+
+        folder = tempfile.gettempdir()
     return os.path.join(folder, f"livebuf-{name}"), True
 
 
@@ -81,10 +83,10 @@ class SharedDocument:
     your user. Another `name` is a path, for example of a file that outlives the machine's memory.
     The memory stays when all processes have ended; `unlink()` frees it.
 
-    >>> with SharedDocument("example of the docstring", {"jobs": 0}) as shared:
+    >>> with livebuf.SharedDocument("example of the docstring", {"jobs": 0}) as shared:
     ...     with shared.edit() as doc:
     ...         doc["jobs"] += 1
-    ...     again = SharedDocument("example of the docstring")   # as in another process
+    ...     again = livebuf.SharedDocument("example of the docstring")   # as in another process
     ...     print(again.read()["jobs"])
     ...     again.close()
     ...     shared.unlink()
@@ -94,7 +96,7 @@ class SharedDocument:
     def __init__(
         self, name: str | os.PathLike[str], value: Any = EMPTY, *, create: bool | None = None
     ) -> None:
-        if fcntl is None:  # pragma: no cover - Windows
+        if sys.platform == "win32":  # pragma: no cover
             raise NotImplementedError("shared documents need locks of files as Unix has them")
         self._descriptor = -1
         self._name = name
@@ -243,7 +245,7 @@ class SharedDocument:
         """The document as it is, and again after each change. Changes that follow faster than
         you look come as one. Ends if nothing changes for `timeout` seconds.
 
-        >>> with SharedDocument("example of changes", {"n": 1}) as shared:
+        >>> with livebuf.SharedDocument("example of changes", {"n": 1}) as shared:
         ...     for doc in shared.changes(timeout=0.01):
         ...         print(doc["n"])
         ...         if doc["n"] < 3:
