@@ -1,8 +1,10 @@
 //! `livebuf.Log`: files of rows that only grow.
 #![allow(unsafe_code)]
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use livebuf::{Checked, Doc, Valid, Value};
 use livebuf_arrow::{Document, Documents, Joined, Refused, Types};
@@ -17,6 +19,7 @@ use crate::error::{self, expected};
 use crate::memory::Memory;
 use crate::remote::Remote;
 use crate::table;
+use crate::typed::decoder::{self, Decoder};
 use crate::view;
 
 /// About how many bytes of memory rows take that are encoded at once.
@@ -32,8 +35,12 @@ const GROUP_BYTES: u64 = 8 << 20;
 /// rows are on the disk when `append` and `extend` return. Otherwise `sync()` and `close()` wait
 /// for that.
 ///
-/// `log[i]`, slices and iteration give plain Python objects. `polars.DataFrame(log)`,
-/// `pyarrow.table(log)` and DuckDB read it by columns.
+/// While another process adds rows, `"a"` and `"w"` raise `BlockingIOError`. With `timeout` they
+/// wait up to so many seconds for its end, or with `None` as long as it takes. So processes can take
+/// turns, each opening the log for its rows.
+///
+/// `log[i]`, slices and iteration give plain Python objects, or objects of `type`, as `loads` makes them.
+/// `polars.DataFrame(log)`, `pyarrow.table(log)` and DuckDB read it by columns.
 ///
 /// A write that did not end, at the end of the file, is cut off when rows are to be added, with a
 /// `RuntimeWarning`. Readers pass over it (`torn`).
@@ -55,6 +62,8 @@ pub(crate) struct Log {
     path: PathBuf,
     mode: String,
     default: Option<Py<PyAny>>,
+    /// What makes rows into objects of a type.
+    decoder: Option<Py<Decoder>>,
 }
 
 enum State {
@@ -147,9 +156,44 @@ fn encoded(bytes: &[u8]) -> Result<Doc<'_, Valid>, Fault> {
     Ok(unsafe { document.assume_valid() })
 }
 
-fn to_python(py: Python<'_>, row: Value<'_, Checked>) -> PyResult<Py<PyAny>> {
+/// A row as plain objects, or as an object of a type.
+fn to_python(
+    py: Python<'_>,
+    row: Value<'_, Checked>,
+    decoder: Option<&Py<Decoder>>,
+) -> PyResult<Py<PyAny>> {
     let limit = decode::default_budget(row.document_length());
-    Ok(decode::to_python(py, &row, limit)?.unbind())
+    match decoder {
+        Some(decoder) => Ok(decoder.try_borrow(py)?.value(py, &row, limit)?.unbind()),
+        None => Ok(decode::to_python(py, &row, limit)?.unbind()),
+    }
+}
+
+/// The longest pause between two tries to lock a log.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Tries again while another process has the lock, for so many seconds, or for ever.
+fn waiting<R: Send>(
+    py: Python<'_>,
+    timeout: Option<f64>,
+    open: impl Fn() -> livebuf_log::Result<R> + Send + Sync,
+) -> PyResult<R> {
+    let seconds = timeout.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)));
+    let seconds = seconds.transpose().ok().flatten();
+    let (start, mut pause) = (Instant::now(), Duration::from_micros(50));
+    loop {
+        let failure = match py.detach(&open) {
+            Ok(opened) => return Ok(opened),
+            Err(failure) => failure,
+        };
+        let is_over = seconds.is_some_and(|seconds| start.elapsed() >= seconds);
+        if is_over || failure.kind() != livebuf_log::ErrorKind::Locked {
+            return Err(error::log(py, &failure));
+        }
+        py.detach(|| std::thread::sleep(pause));
+        py.check_signals()?;
+        pause = (pause * 2).min(PAUSE);
+    }
 }
 
 fn torn_pair(torn: Option<Torn>) -> Option<(u64, u64)> {
@@ -159,29 +203,31 @@ fn torn_pair(torn: Option<Torn>) -> Option<(u64, u64)> {
 #[pymethods]
 impl Log {
     #[new]
-    #[pyo3(signature = (path, mode="r", *, sync=false, default=None))]
+    #[pyo3(signature = (path, mode="r", *, sync=false, default=None, r#type=None, timeout=0.0))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         mode: &str,
         sync: bool,
         default: Option<Py<PyAny>>,
+        r#type: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
     ) -> PyResult<Log> {
-        let options = LogOptions::new().sync(sync);
-        let opened = py.detach(|| {
-            Some(match mode {
-                "r" => LogReader::open(&path).map(|reader| State::Reads(Arc::new(reader))),
-                "a" => options.open_or_create(&path).map(|log| State::Writes(Box::new(log))),
-                "x" => options.create(&path).map(|log| State::Writes(Box::new(log))),
-                "w" => options.replace(&path).map(|log| State::Writes(Box::new(log))),
-                _ => return None,
-            })
-        });
-        let Some(opened) = opened else {
+        if !["r", "a", "x", "w"].contains(&mode) {
             let message = format!("mode must be \"r\", \"a\", \"x\" or \"w\", not {mode:?}");
             return Err(PyValueError::new_err(message));
-        };
-        let state = opened.map_err(|failure| error::log(py, &failure))?;
+        }
+        let decoder = r#type.map(decoder::of).transpose()?;
+        let state = waiting(py, timeout, || {
+            let options = LogOptions::new().sync(sync);
+            let writes = |log| State::Writes(Box::new(log));
+            match mode {
+                "r" => LogReader::open(&path).map(|reader| State::Reads(Arc::new(reader))),
+                "a" => options.open_or_create(&path).map(writes),
+                "x" => options.create(&path).map(writes),
+                _ => options.replace(&path).map(writes),
+            }
+        })?;
         if let State::Writes(log) = &state
             && let Some(dropped) = log.dropped()
         {
@@ -195,7 +241,22 @@ impl Log {
             path,
             mode: mode.to_owned(),
             default,
+            decoder,
         })
+    }
+
+    /// Writes all rows of a damaged log that can be read to a new one in its place. Answers
+    /// `rows`, the rows there are now; `lost_rows` and `lost_bytes`, as far as the rest tells; and `old`, the
+    /// path of the damaged file, which is kept. Rows after a gap get new numbers.
+    ///
+    /// Raises `DamagedError` where not even the file's header can be read, `BlockingIOError` while
+    /// somebody adds rows, and `OSError`. Nothing is changed then.
+    #[staticmethod]
+    fn repair<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyAny>> {
+        let repaired = py.detach(|| livebuf_log::repair(&path));
+        let repaired = repaired.map_err(|failure| error::log(py, &failure))?;
+        let parts = (repaired.rows, repaired.lost_rows, repaired.lost_bytes, repaired.old);
+        py.import("livebuf._files")?.getattr("Repaired")?.call1(parts)
     }
 
     /// Adds a row.
@@ -352,7 +413,7 @@ impl Log {
         let get = |row: u64| -> PyResult<Option<Py<PyAny>>> {
             let row = self.read(py, |reader| reader.get(row))?;
             let value = row.as_ref().and_then(|row| row.value());
-            value.map(|value| to_python(py, value.checked())).transpose()
+            value.map(|value| to_python(py, value.checked(), self.decoder.as_ref())).transpose()
         };
         if let Ok(slice) = index.cast::<PySlice>() {
             let part = slice.indices(isize::try_from(length)?)?;
@@ -377,7 +438,32 @@ impl Log {
 
     /// The rows there are now, in order.
     fn __iter__(&self, py: Python<'_>) -> PyResult<LogRows> {
-        Ok(LogRows { reader: self.snapshot(py)?, next: 0, group: None, index: 0 })
+        self.rows(py, 0, None, None)
+    }
+
+    /// The rows from number `start` on, up to `stop`, in order.
+    ///
+    /// `skip_bad` takes a function. Damaged rows are then passed over, and it is called with the
+    /// `DamagedError` of each, or of many that are damaged together.
+    #[pyo3(signature = (start=0, stop=None, *, skip_bad=None))]
+    fn rows(
+        &self,
+        py: Python<'_>,
+        start: u64,
+        stop: Option<u64>,
+        skip_bad: Option<Py<PyAny>>,
+    ) -> PyResult<LogRows> {
+        if let Some(function) = &skip_bad
+            && !function.bind(py).is_callable()
+        {
+            let function = function.bind(py);
+            return Err(expected("a function for skip_bad, such as print,", function));
+        }
+        let reader = self.snapshot(py)?;
+        let end = stop.unwrap_or(u64::MAX).min(reader.len());
+        let decoder = self.decoder.as_ref().map(|decoder| decoder.clone_ref(py));
+        let here = 0..0;
+        Ok(LogRows { reader, decoder, skip_bad, rows: start..end, next: 0, here, group: None })
     }
 
     /// These columns only, in this order, for Arrow. A column is named by its key, by keys with
@@ -428,6 +514,7 @@ impl Log {
             path: name,
             mode: "r".to_owned(),
             default: None,
+            decoder: None,
         })
     }
 
@@ -479,13 +566,56 @@ impl Log {
     }
 }
 
-/// Rows of a log, one by one, as plain Python objects.
+/// Rows of a log, one by one, as plain Python objects or objects of a type.
 #[pyclass(module = "livebuf")]
 pub(crate) struct LogRows {
     reader: LogReader,
+    decoder: Option<Py<Decoder>>,
+    skip_bad: Option<Py<PyAny>>,
+    /// The numbers of those to come.
+    rows: Range<u64>,
+    /// The group that comes next.
     next: usize,
+    /// The rows of the one before it, and itself. None if it is damaged and its rows are read one by one.
+    here: Range<u64>,
     group: Option<Group>,
-    index: usize,
+}
+
+impl LogRows {
+    /// Opens the group of the next row.
+    fn enter(&mut self, py: Python<'_>) -> PyResult<()> {
+        let index = loop {
+            let Some(rows) = self.reader.group_rows(self.next) else {
+                self.rows.start = self.rows.end;
+                return Ok(());
+            };
+            self.next += 1;
+            if rows.end > self.rows.start {
+                self.here = rows;
+                break self.next - 1;
+            }
+        };
+        let reader = &self.reader;
+        match py.detach(|| reader.group(index)) {
+            Ok(group) => self.group = group,
+            // Rows that were written one by one can be read so. Others are damaged together.
+            Err(_) if index as u64 >= self.reader.stats().groups => self.group = None,
+            Err(failure) => {
+                self.rows.start = self.here.end.min(self.rows.end);
+                self.bad(py, &failure)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells of damage.
+    fn bad(&self, py: Python<'_>, failure: &livebuf_log::Error) -> PyResult<()> {
+        let failure = error::log(py, failure);
+        match &self.skip_bad {
+            Some(function) => function.call1(py, (failure.into_value(py),)).map(drop),
+            None => Err(failure),
+        }
+    }
 }
 
 #[pymethods]
@@ -495,19 +625,31 @@ impl LogRows {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        loop {
-            if let Some(row) = self.group.as_ref().and_then(|group| group.get(self.index)) {
-                self.index += 1;
-                return to_python(py, row.checked()).map(Some);
+        while !self.rows.is_empty() {
+            let row = self.rows.start;
+            if !self.here.contains(&row) {
+                self.enter(py)?;
+                continue;
             }
-            let (reader, next) = (&self.reader, self.next);
-            let group = py.detach(|| reader.group(next));
-            self.group = group.map_err(|failure| error::log(py, &failure))?;
-            if self.group.is_none() {
-                return Ok(None);
+            self.rows.start += 1;
+            if let Some(group) = &self.group {
+                let value = group.get((row - self.here.start) as usize);
+                return value
+                    .map(|value| to_python(py, value.checked(), self.decoder.as_ref()))
+                    .transpose();
             }
-            (self.next, self.index) = (self.next + 1, 0);
+            let reader = &self.reader;
+            match py.detach(|| reader.get(row)) {
+                Ok(found) => {
+                    let value = found.as_ref().and_then(|row| row.value());
+                    return value
+                        .map(|value| to_python(py, value.checked(), self.decoder.as_ref()))
+                        .transpose();
+                }
+                Err(failure) => self.bad(py, &failure)?,
+            }
         }
+        Ok(None)
     }
 }
 

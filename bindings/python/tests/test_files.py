@@ -13,6 +13,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 import warnings
 import zlib
@@ -150,6 +151,19 @@ class TestModes:
             livebuf.open(path, "a+")
         with pytest.raises(FileNotFoundError):
             livebuf.open(tmp_path / "missing" / "new.lbuf", "a+")
+
+    def test_waiting_for_a_lock(self, path: Path) -> None:
+        first = livebuf.open(path, "r+")
+        for timeout in (0.0, 0.02):
+            start = time.monotonic()
+            with pytest.raises(BlockingIOError):
+                livebuf.open(path, timeout=timeout)
+            assert time.monotonic() - start >= timeout
+        thread = threading.Thread(target=lambda: (time.sleep(0.05), first.close()))
+        thread.start()
+        with livebuf.open(path, "a+", timeout=None) as doc:
+            assert doc == VALUE
+        thread.join()
 
     def test_json_of_files(self, tmp_path: Path) -> None:
         path = tmp_path / "data.json"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import decimal
 import errno
 import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import livebuf
 import pytest
+from livebuf import Log
 
 
 @pytest.fixture
@@ -284,3 +287,109 @@ def test_a_forked_process_adds_no_rows(path: Path, rows: list[str]) -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
     log = livebuf.Log(path)
     assert list(log) == ["start", *rows, "end"] and log.torn is None
+
+
+def test_types(path: Path) -> None:
+    @dataclasses.dataclass
+    class Event:
+        kind: str
+        n: int = 0
+
+    with Log(path, "x", type=Event) as log:
+        log.extend({"kind": "click", "n": n, "more": None} for n in range(5))
+        assert log[1] == Event("click", 1) and log[3:] == [Event("click", 3), Event("click", 4)]
+    assert list(Log(path, type=Event).rows(3)) == [Event("click", 3), Event("click", 4)]
+    assert [row["n"] for row in Log(path).rows(1, 3)] == [1, 2]
+    assert list(Log(path).rows(9)) == [] == list(Log(path).rows(2, 2))
+    with pytest.raises(livebuf.WrongTypeError):
+        list(Log(path, type=list[int]))
+    with pytest.raises(TypeError):
+        Log(path, type=5)
+
+
+def test_waiting_for_the_lock(path: Path) -> None:
+    first = Log(path, "x")
+    for timeout in (0, 0.02):
+        start = time.monotonic()
+        with pytest.raises(BlockingIOError):
+            Log(path, "a", timeout=timeout)
+        assert time.monotonic() - start >= timeout
+
+    def later() -> None:
+        time.sleep(0.05)
+        first.close()
+
+    thread = threading.Thread(target=later)
+    thread.start()
+    with Log(path, "a", timeout=None) as second:
+        second.append(1)
+    thread.join()
+    assert list(Log(path)) == [1]
+
+
+def test_writers_take_turns(path: Path) -> None:
+    code = """
+import sys, livebuf
+for turn in range(30):
+    with livebuf.Log(sys.argv[1], "a", timeout=60) as log:
+        log.extend([int(sys.argv[2])] * 3)
+"""
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(path), str(n)]) for n in range(3)
+    ]
+    assert [process.wait(120) for process in processes] == [0, 0, 0]
+    rows = list(Log(path))
+    assert len(rows) == 270
+    assert all(rows[at] == rows[at + 1] == rows[at + 2] for at in range(0, 270, 3))
+
+
+def test_damage(path: Path) -> None:
+    with Log(path, "x", sync=True) as log:
+        for n in range(20):
+            log.append({"n": n, "text": "x" * 50})
+    whole = path.read_bytes()
+    data = bytearray(whole)
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    log = Log(path)
+    read: list[int] = []
+    with pytest.raises(livebuf.DamagedError):
+        for row in log:
+            read.append(row["n"])
+    assert read == list(range(len(read))) and len(read) > 5
+    bad: list[livebuf.Error] = []
+    rows = [row["n"] for row in log.rows(skip_bad=bad.append)]
+    assert len(bad) == 1 and isinstance(bad[0], livebuf.DamagedError)
+    assert rows == [n for n in range(20) if n != len(read)]
+    assert [row["n"] for row in log.rows(15, skip_bad=bad.append)] == list(range(15, 20))
+    with pytest.raises(TypeError, match="skip_bad"):
+        log.rows(skip_bad=3)  # type: ignore[arg-type]
+
+    repaired = Log.repair(path)
+    assert (repaired.rows, repaired.lost_rows) == (19, 1) and repaired.lost_bytes > 0
+    assert repaired.old.read_bytes() == data
+    assert [row["n"] for row in Log(path)] == rows
+
+    # Cut short: it cannot be opened until it is repaired.
+    repaired.old.unlink()
+    path.write_bytes(whole[:-37])
+    with pytest.raises(livebuf.DamagedError, match="repair"):
+        Log(path)
+    assert Log.repair(path).rows == 19 == len(Log(path))
+    path.write_bytes(b"no log" * 20)
+    with pytest.raises(livebuf.DamagedError):
+        Log.repair(path)
+    with pytest.raises(FileNotFoundError):
+        Log.repair(path.with_name("missing"))
+
+
+def test_damage_of_groups(path: Path) -> None:
+    with Log(path, "x", sync=True) as log:
+        for start in range(0, 300, 100):
+            log.extend({"n": n} for n in range(start, start + 100))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    bad: list[livebuf.Error] = []
+    rows = [row["n"] for row in Log(path).rows(skip_bad=bad.append)]
+    assert bad and 0 < len(rows) < 300 and rows == sorted(rows) and 0 in rows and 299 in rows

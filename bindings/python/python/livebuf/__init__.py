@@ -62,7 +62,6 @@ from ._livebuf import (
     Transaction,
     __version__,
     _loads,
-    _open,
     diff,
     dumps,
     fence,
@@ -155,7 +154,12 @@ MutableSequence.register(Array)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def open(
-    file: _Source, mode: _Mode = "r", *, shared: bool = False, trusted: bool = False
+    file: _Source,
+    mode: _Mode = "r",
+    *,
+    shared: bool = False,
+    trusted: bool = False,
+    timeout: float | None = 0.0,
 ) -> Document:
     """Opens the document in a file, mapped into memory. Only pages that you look at are read.
 
@@ -163,7 +167,9 @@ def open(
     makes; the file stays as it is. `"w+"` makes the file a new document, null at first, and
     edits it. `"x"` and `"x+"` do so too, but raise `FileExistsError` if there is a file. `"a+"`
     edits the file if there is one, and makes it if not. The
-    file is locked while it is open: shared for `"r"` and `"c"`, exclusive for the others.
+    file is locked while it is open: shared for `"r"` and `"c"`, exclusive for the others. If
+    another process has the lock, you get a `BlockingIOError`, with `timeout` after so many seconds
+    of waiting. `timeout=None` waits as long as it takes.
 
     Edits are private until `flush()` or `close()` writes them to the file, whole or not at all.
     A killed process or a power cut leaves all of them or none. Use the document as a context
@@ -194,13 +200,11 @@ def open(
     given: Any = file
     kind = _files.kind(file)
     if kind == "path":
-        if mode == "a+":
-            return _files.open_or_create(lambda mode: _open(given, mode, shared, trusted))
-        return _open(given, mode, shared, trusted)
+        return _files.open_path(given, mode, shared, trusted, timeout)
     if shared:
         raise ValueError("shared=True is for files at a path")
     if kind == "URL":
-        return _files.open_url(given, mode, trusted)
+        return _files.open_url(given, mode, trusted, timeout)
     return _files.open_object(given, mode, trusted)
 
 

@@ -9,18 +9,29 @@ import io
 import os
 import re
 import threading
+import time
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from ._livebuf import _open, _open_bytes, _write, dumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from ._livebuf import Document
 
 Mode = Literal["r", "r+", "c", "w+", "x", "x+", "a+"]
 MODES = get_args(Mode)
+
+
+class Repaired(NamedTuple):
+    """What `Log.repair` kept."""
+
+    rows: int
+    lost_rows: int
+    lost_bytes: int
+    old: Path
 
 
 def kind(file: object) -> Literal["path", "URL", "object"]:
@@ -103,6 +114,26 @@ def open_or_create(open_as: Callable[[str], Document]) -> Document:
         except FileNotFoundError:
             with contextlib.suppress(FileExistsError):
                 return open_as("x+")
+
+
+def open_path(
+    path: str | os.PathLike[str], mode: str, shared: bool, trusted: bool, timeout: float | None
+) -> Document:
+    """Opens a file, and waits for its lock up to `timeout` seconds."""
+    end, pause = None, 0.00005
+    while True:
+        try:
+            if mode == "a+":
+                return open_or_create(lambda mode: _open(path, mode, shared, trusted))
+            return _open(path, mode, shared, trusted)
+        except BlockingIOError:
+            now = time.monotonic()
+            if timeout is not None:
+                end = now + timeout if end is None else end
+                if now >= end:
+                    raise
+        time.sleep(pause)
+        pause = min(pause * 2, 0.005)
 
 
 def write(file: Any, data: bytes) -> None:
@@ -286,12 +317,12 @@ class Target:
             self.commit(doc)
 
 
-def open_url(url: str, mode: str, trusted: bool) -> Document:
-    if mode == "a+":
-        return open_or_create(lambda mode: open_url(url, mode, trusted))
+def open_url(url: str, mode: str, trusted: bool, timeout: float | None) -> Document:
     fs, path = resolve(url)
+    if fs is not None and mode == "a+":
+        return open_or_create(lambda mode: open_url(url, mode, trusted, timeout))
     if fs is None:
-        return _open(path, mode, False, trusted)
+        return open_path(path, mode, False, trusted, timeout)
     if mode in ("r", "r+", "c"):
         data = bytes(fs.cat_file(path))
     else:

@@ -30,7 +30,8 @@ from _typeshed import SupportsKeysAndGetItem, SupportsRead, SupportsWrite
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
-from ._errors import JSONError
+from ._errors import Error, JSONError
+from ._files import Repaired
 from ._views import Items, Keys, Values
 
 _T = TypeVar("_T")
@@ -629,7 +630,11 @@ class Log:
         *,
         sync: bool = False,
         default: Callable[[Any], Any] | None = None,
+        type: Any = None,
+        timeout: float | None = 0.0,
     ) -> Self: ...
+    @staticmethod
+    def repair(path: str | os.PathLike[str]) -> Repaired: ...
     def append(self, row: Any) -> None: ...
     def extend(self, rows: Iterable[Any] | _ArrowStream) -> int: ...
     def sync(self) -> None: ...
@@ -655,6 +660,13 @@ class Log:
     @overload
     def __getitem__(self, index: slice, /) -> list[Any]: ...
     def __iter__(self) -> LogRows: ...
+    def rows(
+        self,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        skip_bad: Callable[[Error], object] | None = None,
+    ) -> LogRows: ...
     def select(self, columns: Iterable[str | tuple[str, ...]]) -> LogColumns: ...
     @property
     def schema(self) -> dict[str, str]: ...

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use livebuf::raw::ValueParts;
-use livebuf::{Doc, Storage, Value};
+use livebuf::{Checked, Doc, Storage, Value};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -82,6 +82,16 @@ impl Decoder {
     fn plan(&self) -> PyResult<&Plan> {
         let gone = || pyo3::exceptions::PyRuntimeError::new_err("the decoder was cleared");
         self.plan.as_ref().ok_or_else(gone)
+    }
+
+    /// An object of the type, of a value.
+    pub(crate) fn value<'py>(
+        &self,
+        py: Python<'py>,
+        value: &Value<'_, Checked>,
+        limit: u64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        run(py, self.plan()?, value, limit)
     }
 
     fn lent<'py>(
@@ -180,8 +190,13 @@ pub(crate) fn typed<'py>(
     target: &Bound<'py, PyAny>,
     max_values: Option<u64>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let py = from.py();
+    of(target)?.bind(from.py()).try_borrow()?.decode(from, max_values)
+}
+
+/// The decoder of a type, which is kept.
+pub(crate) fn of(target: &Bound<'_, PyAny>) -> PyResult<Py<Decoder>> {
+    let py = target.py();
     let types = py.import(intern!(py, "livebuf._types"))?;
     let decoder = types.getattr(intern!(py, "decoder"))?.call1((target,))?;
-    decoder.cast::<Decoder>()?.try_borrow()?.decode(from, max_values)
+    Ok(decoder.cast_into::<Decoder>()?.unbind())
 }
