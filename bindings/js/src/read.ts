@@ -778,6 +778,8 @@ export function orderOf(m: Memory, table: number, row: number): Uint8Array | nul
   const cell = dictionaryCell(m, header, row);
   const order = m.bytes(spanStart(m, cell), spanLength(m, cell));
   const k = columnsOf(m, table);
+  // The bytes are text, and none is there twice. More would take the time of their square.
+  if (order.length > 128) throw damage("BadIndex", cell);
   for (const place of order) if (place >= k) throw damage("BadIndex", cell);
   return order;
 }
