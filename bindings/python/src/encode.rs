@@ -20,8 +20,8 @@ use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, PyMemoryView,
-    PyString, PyType,
+    PyBool, PyByteArray, PyBytes, PyDelta, PyDict, PyFloat, PyInt, PyIterator, PyList,
+    PyMemoryView, PyString, PyType,
 };
 
 use crate::error;
@@ -717,8 +717,11 @@ impl Walk {
         if object.is_instance(&numpy.getattr(intern!(py, "ndarray"))?)? {
             let kind = object.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind"))?;
             let kind: char = kind.extract()?;
-            if kind == 'm' {
-                return fail("a timedelta64 array cannot be stored; give it as numbers".into());
+            // Objects of a structured array's fields, and durations as text.
+            if kind == 'm' || kind == 'V' {
+                let name = if kind == 'm' { "durations" } else { "records" };
+                let plain = py.import(intern!(py, "livebuf._types"))?.call_method1(name, (object,));
+                return self.below(&plain?).map(|()| true);
             }
             // A masked array's `tolist` has None for what is masked.
             if matches!(kind, 'b' | 'i' | 'u' | 'f')
@@ -737,7 +740,10 @@ impl Walk {
         if object.is_instance(&numpy.getattr(intern!(py, "generic"))?)? {
             let class = class_name(object.as_borrowed());
             let item = match class.as_str() {
-                "timedelta64" => return Ok(false),
+                "timedelta64" | "void" => {
+                    let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
+                    return self.numpy(&array);
+                }
                 "datetime64" if numpy.call_method1("isnat", (object,))?.is_truthy()? => {
                     return Ok(self.encoder.null().map(|()| true)?);
                 }
@@ -812,9 +818,18 @@ impl Walk {
         Ok(true)
     }
 
-    /// What else Python's own library has: mappings, ranges, deques and paths. False for others.
+    /// What else Python's own library has: mappings, ranges, deques and paths, durations and addresses.
+    /// False for others.
     fn standard(&mut self, object: &Bound<'_, PyAny>) -> Encoded<bool> {
         let py = object.py();
+        if object.is_instance_of::<PyDelta>() {
+            let types = py.import(intern!(py, "livebuf._types"))?;
+            return self.below(&types.call_method1("duration", (object,))?).map(|()| true);
+        }
+        let module = object.get_type().getattr(intern!(py, "__module__"))?;
+        if module.eq("ipaddress")? {
+            return self.below(object.str()?.as_any()).map(|()| true);
+        }
         static TYPES: [(&str, &str); 4] = [
             ("collections.abc", "Mapping"),
             ("os", "PathLike"),
@@ -840,9 +855,11 @@ impl Walk {
         let py = object.py();
         let Some(default) = &self.default else {
             let class = class_name(object.as_borrowed());
-            return fail(format!(
-                "{class} cannot be stored; give default= a function that makes it something that can"
-            ));
+            let remedy = match object.hasattr(intern!(py, "__arrow_c_stream__"))? {
+                true => "livebuf.from_arrow makes a document of it, or give default= a function",
+                false => "give default= a function that makes it something that can",
+            };
+            return fail(format!("{class} cannot be stored; {remedy}"));
         };
         if self.defaults == DEFAULTS {
             return fail(format!("default gave what it cannot store {DEFAULTS} times"));

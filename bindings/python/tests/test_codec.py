@@ -9,6 +9,7 @@ import datetime as dt
 import decimal
 import enum
 import io
+import ipaddress
 import json
 import math
 import sys
@@ -16,6 +17,7 @@ import typing
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
@@ -23,6 +25,7 @@ import livebuf
 import numpy as np
 import pytest
 from conftest import sample
+from livebuf import Document
 
 
 def through(obj: Any, **options: Any) -> Any:
@@ -310,7 +313,7 @@ class TestPythonTypes:
             "deep": {"b": "c"},
         }
 
-    @pytest.mark.parametrize("value", [{1, 2}, object(), 1j, dt.timedelta(1), Ellipsis])
+    @pytest.mark.parametrize("value", [{1, 2}, object(), 1j, Fraction(1, 3), Ellipsis])
     def test_others_are_refused(self, value: Any) -> None:
         with pytest.raises(livebuf.EncodeError, match=r'stored.*default.*obj\["k"\]\[1\]'):
             livebuf.dumps({"k": [0, value]})
@@ -909,3 +912,70 @@ class TestTyped:
         """Bug: max_values was not heeded where a type was given."""
         with pytest.raises(livebuf.LimitError):
             livebuf.loads(livebuf.dumps(list(range(100))), type=list[int], max_values=50)
+
+
+class TestOtherTypes:
+    def test_durations(self) -> None:
+        delta = dt.timedelta
+        values = [delta(0), delta(seconds=1.5), -delta(days=1, microseconds=1), delta.max]
+        texts = ["PT0.000000S", "PT1.500000S", "-PT86400.000001S", "PT86399999999999.999999S"]
+        assert livebuf.loads(livebuf.dumps(values)) == texts
+        doc = Document.from_python({"wait": None})
+        doc["wait"] = delta(seconds=2)
+        assert doc["wait"] == "PT2.000000S"
+
+    def test_durations_are_those_of_arrow(self) -> None:
+        pa = pytest.importorskip("pyarrow")
+        values = [None, dt.timedelta(seconds=-1.5), dt.timedelta(days=400)]
+        table = pa.table({"d": pa.array(values, pa.duration("us"))})
+        assert livebuf.from_arrow(table) == [{"d": value} for value in self.plain(values)]
+
+    @staticmethod
+    def plain(value: Any) -> Any:
+        return livebuf.loads(livebuf.dumps(value))
+
+    def test_durations_of_numpy(self) -> None:
+        for unit, text in {
+            "h": "PT10800S",
+            "s": "PT3S",
+            "ms": "PT0.003S",
+            "us": "PT0.000003S",
+            "ns": "PT0.000000003S",
+        }.items():
+            array = np.array([3, "NaT", -3], f"m8[{unit}]")
+            assert self.plain(array) == [text, None, f"-{text}"]
+            assert self.plain({"d": array[0]}) == {"d": text}
+            assert self.plain(array.reshape(3, 1)) == [[text], [None], [f"-{text}"]]
+        with pytest.raises(TypeError, match="'Y'"):
+            livebuf.dumps(np.array([1], "m8[Y]"))
+        pd = pytest.importorskip("pandas")
+        assert self.plain(pd.Timedelta(5, "ns")) == "PT0.000000005S"
+        assert self.plain([pd.NaT]) == [None]
+
+    def test_structured_arrays(self) -> None:
+        inner = [("lat", "f8"), ("lon", "f8")]
+        kinds = [("id", "i4"), ("name", "U5"), ("at", inner), ("v", "f4", (2,)), ("t", "M8[s]")]
+        array = np.array(
+            [(1, "a", (2.5, 3.0), (1, 2), "2026-01-02"), (2, "b", (0.5, 1.0), (3, 4), "NaT")], kinds
+        )
+        rows = [
+            {"id": 1, "name": "a", "at": {"lat": 2.5, "lon": 3.0}, "v": [1, 2], "t": DAY},
+            {"id": 2, "name": "b", "at": {"lat": 0.5, "lon": 1.0}, "v": [3, 4], "t": None},
+        ]
+        assert self.plain(array) == rows
+        assert self.plain(array[0]) == rows[0]
+        assert self.plain({"rows": array.reshape(2, 1)}) == {"rows": [[rows[0]], [rows[1]]]}
+        with pytest.raises(TypeError, match="raw bytes"):
+            livebuf.dumps(np.zeros(2, "V8"))
+
+    def test_addresses(self) -> None:
+        values = [ipaddress.ip_address("10.0.0.1"), ipaddress.ip_network("::/8")]
+        assert self.plain({"at": values}) == {"at": ["10.0.0.1", "::/8"]}
+
+    def test_frames_name_the_way(self) -> None:
+        pl = pytest.importorskip("polars")
+        with pytest.raises(livebuf.EncodeError, match=r"livebuf\.from_arrow.* at obj\[\"f\"\]"):
+            livebuf.dumps({"f": pl.DataFrame({"a": [1]})})
+
+
+DAY = dt.datetime(2026, 1, 2)

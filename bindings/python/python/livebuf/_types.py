@@ -675,3 +675,60 @@ def _serializes(schema: Any) -> bool:
             # A model whose types are not known yet.
             return True
     return False
+
+
+def duration(value: datetime.timedelta) -> str:
+    """A duration as `from_arrow` stores it, too: `PT1.500000S`, in ISO 8601."""
+    whole = (value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds
+    # That of pandas may have nanoseconds.
+    if nanoseconds := getattr(value, "nanoseconds", 0):
+        return _duration(whole * 1000 + nanoseconds, 9)
+    return _duration(whole, 6)
+
+
+def _duration(value: int, digits: int) -> str:
+    seconds, fraction = divmod(abs(value), 10**digits)
+    point = f".{fraction:0{digits}d}" if digits else ""
+    return f"{'-' if value < 0 else ''}PT{seconds}{point}S"
+
+
+def durations(array: Any) -> Any:
+    """numpy's `timedelta64` as text, null for NaT."""
+    import numpy as np
+
+    unit = np.datetime_data(array.dtype)[0]
+    digits = {"W": 0, "D": 0, "h": 0, "m": 0, "s": 0, "ms": 3, "us": 6, "ns": 9}.get(unit)
+    if digits is None:
+        raise TypeError(f"timedelta64 of unit {unit!r} cannot be stored; give it as numbers")
+    array = array.astype(("m8[s]", "m8[ms]", "m8[us]", "m8[ns]")[digits // 3])
+    missing = np.ma.getmaskarray(array) | np.isnat(array)
+
+    def texts(numbers: Any, missing: Any) -> Any:
+        if isinstance(numbers, list):
+            return [texts(*pair) for pair in zip(numbers, missing, strict=True)]
+        return None if missing else _duration(numbers, digits)
+
+    return texts(np.ma.getdata(array).astype("i8").tolist(), missing.tolist())
+
+
+def records(array: Any) -> Any:
+    """A structured array of numpy as objects of its fields."""
+    names = array.dtype.names
+    if names is None:
+        raise TypeError("a numpy array of raw bytes cannot be stored; give it as bytes")
+    if array.ndim != 0:
+        if array.ndim != 1:
+            return [records(part) for part in array]
+        fields = [_elements(array[name]) for name in names]
+        return [dict(zip(names, row, strict=True)) for row in zip(*fields, strict=True)]
+    return dict(zip(names, (_elements(array[name]) for name in names), strict=True))
+
+
+def _elements(field: Any) -> Any:
+    """The values of a field of a structured array."""
+    kind = field.dtype.kind
+    if kind == "V":
+        return records(field)
+    if kind == "m":
+        return durations(field)
+    return field.tolist() if kind in "biufcUSO" else field if field.ndim == 0 else list(field)
