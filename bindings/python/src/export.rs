@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::os::raw::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
-use livebuf::{Checked, ColumnType, Tensor, Value};
+use livebuf::{Checked, ColumnType, Extended, Tensor, Value};
 use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -286,66 +286,169 @@ enum Copied {
     Integers(Vec<i64>),
     Unsigned(Vec<u64>),
     Floats(Vec<f64>),
+    /// Dates and times, by their type in numpy.
+    Moments(Vec<i64>, &'static str),
+    /// No type of numpy holds them, or none that this makes.
+    Other,
+    /// A float would round an integer among them.
+    Rounded,
 }
 
 /// A column's values, unless only the mask is wanted, and its mask: 1 for each row without a value.
 fn copied(column: &livebuf::Column<'_, Checked>, only_mask: bool) -> Held<(Copied, Vec<u8>)> {
-    use livebuf::Kind::{Bool, Float, Int, Null, Uint};
+    use livebuf::Kind;
     let mut mask = Vec::with_capacity(column.len());
-    let (mut booleans, mut integers, mut floats) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut has_booleans, mut has_integers, mut has_floats) = (false, false, false);
+    let (mut kinds, mut unit) = (0u8, None);
+    const BOOLEAN: u8 = 1;
+    const INTEGER: u8 = 2;
+    const FLOAT: u8 = 4;
+    const MOMENT: u8 = 8;
+    const OTHER: u8 = 16;
+    let (mut integers, mut floats) = (Vec::new(), Vec::new());
     for value in column.iter() {
         let value = value?.filter(|value| !value.is_null());
         mask.push(u8::from(value.is_none()));
         if only_mask {
             continue;
         }
-        match value.map_or(Null, |value| value.kind()) {
-            Null => {}
-            Bool => has_booleans = true,
-            Int | Uint => has_integers = true,
-            Float => has_floats = true,
-            _ => return Err(not_numbers()),
+        let (mut integer, mut float) = (0i128, 0.0);
+        if let Some(value) = value {
+            kinds |= match value.kind() {
+                Kind::Bool => {
+                    integer = i128::from(value.as_bool() == Some(true));
+                    BOOLEAN
+                }
+                Kind::Int | Kind::Uint => {
+                    let found = value.as_i64().map(i128::from);
+                    integer = found.or(value.as_u64().map(i128::from)).unwrap_or(0);
+                    INTEGER
+                }
+                Kind::Float => {
+                    float = value.as_f64().unwrap_or(0.0);
+                    FLOAT
+                }
+                Kind::Date | Kind::Time | Kind::DateTime | Kind::Timestamp => {
+                    let (ticks, of) = match value.as_extended()? {
+                        Some(Extended::Date(date)) => (date.days().into(), ColumnType::Date),
+                        Some(Extended::Time(time)) => (time.microseconds(), ColumnType::Time),
+                        Some(Extended::DateTime(at)) => (at.microseconds(), ColumnType::DateTime),
+                        Some(Extended::Timestamp(at)) => (at.microseconds(), ColumnType::Timestamp),
+                        _ => (0, ColumnType::Cells),
+                    };
+                    integer = ticks.into();
+                    match unit.replace(of) {
+                        Some(other) if other != of => OTHER,
+                        _ => MOMENT,
+                    }
+                }
+                _ => OTHER,
+            };
         }
-        let integer = value.and_then(|value| {
-            value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
-        });
-        booleans.push(u8::from(value.and_then(|value| value.as_bool()) == Some(true)));
-        integers.push(integer.unwrap_or(0));
-        floats.push(value.and_then(|value| value.as_f64()).unwrap_or(0.0));
+        if kinds & OTHER != 0 {
+            return Ok((Copied::Other, Vec::new()));
+        }
+        integers.push(integer);
+        floats.push(float);
     }
-    let values = match (has_booleans, has_integers, has_floats) {
+    let signed = || integers.iter().map(|&integer| i64::try_from(integer)).collect();
+    let values = match kinds {
         _ if only_mask => Copied::Nothing,
-        (true, false, false) => Copied::Booleans(booleans),
-        (false, true, false) => {
-            let signed = integers.iter().map(|&integer| i64::try_from(integer));
-            let unsigned = integers.iter().map(|&integer| u64::try_from(integer));
-            match (signed.collect(), unsigned.collect()) {
-                (Ok(integers), _) => Copied::Integers(integers),
-                (_, Ok(integers)) => Copied::Unsigned(integers),
-                _ => return Err(not_numbers()),
+        BOOLEAN => Copied::Booleans(integers.iter().map(|&integer| integer as u8).collect()),
+        INTEGER => match signed() {
+            Ok(integers) => Copied::Integers(integers),
+            Err(_) => {
+                let unsigned = integers.iter().map(|&integer| u64::try_from(integer));
+                unsigned.collect::<Result<_, _>>().map_or(Copied::Rounded, Copied::Unsigned)
+            }
+        },
+        0 | FLOAT => Copied::Floats(floats),
+        kinds if kinds == INTEGER | FLOAT => {
+            let is_exact = |&integer: &i128| integer as f64 as i128 == integer;
+            match integers.iter().all(is_exact) {
+                true => {
+                    let mixed = floats.iter_mut().zip(&integers);
+                    let mixed = mixed.filter(|(_, integer)| **integer != 0);
+                    mixed.for_each(|(float, &integer)| *float = integer as f64);
+                    Copied::Floats(floats)
+                }
+                false => Copied::Rounded,
             }
         }
-        (false, ..) => {
-            // As the numbers are read one by one.
-            let mixed = floats.iter_mut().zip(&integers).filter(|(_, integer)| **integer != 0);
-            mixed.for_each(|(float, &integer)| *float = integer as f64);
-            Copied::Floats(floats)
-        }
-        _ => return Err(not_numbers()),
+        MOMENT => match (unit.and_then(self::unit), signed()) {
+            (Some((unit, _)), Ok(ticks)) => Copied::Moments(ticks, unit),
+            _ => Copied::Other,
+        },
+        _ => Copied::Other,
     };
     Ok((values, mask))
+}
+
+impl Copied {
+    fn array<'py>(self, numpy: &Bound<'py, PyModule>) -> PyResult<Made<'py>> {
+        Ok(Made::Copy(match self {
+            Copied::Nothing => numpy.call_method1("empty", (0,))?,
+            Copied::Booleans(values) => of_bytes(numpy, &values, "?")?,
+            Copied::Integers(values) => {
+                of_bytes(numpy, &bytes_of(&values, i64::to_le_bytes), "<i8")?
+            }
+            Copied::Unsigned(values) => {
+                of_bytes(numpy, &bytes_of(&values, u64::to_le_bytes), "<u8")?
+            }
+            Copied::Floats(values) => {
+                of_bytes(numpy, &bytes_of(&values, f64::to_le_bytes), "<f8")?
+            }
+            Copied::Moments(values, unit) => {
+                of_bytes(numpy, &bytes_of(&values, i64::to_le_bytes), "<i8")?
+                    .call_method1("view", (unit,))?
+            }
+            Copied::Rounded => return Ok(Made::Rounded),
+            Copied::Other => return Ok(Made::Other),
+        }))
+    }
+}
+
+/// An array of numpy, or why there is none.
+enum Made<'py> {
+    /// On the document's memory.
+    There(Bound<'py, PyAny>),
+    Copy(Bound<'py, PyAny>),
+    /// This row has no value.
+    Null(usize),
+    /// A float would round an integer.
+    Rounded,
+    /// Numpy has no type for the values.
+    Other,
+}
+
+impl<'py> Made<'py> {
+    fn array(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let message = match self {
+            Made::There(array) | Made::Copy(array) => return Ok(array),
+            Made::Null(row) => format!(
+                "row {row} has no value, and an array of numpy has no place for that; masked=True \
+                 gives a masked array"
+            ),
+            Made::Rounded => "no type of numpy holds all of these numbers: floats would round the \
+                              integers among them; to_python() gives a list of the exact values"
+                .to_owned(),
+            Made::Other => "only arrays and columns of numbers, booleans, dates or times become \
+                            arrays of numpy; to_python() gives a list of the values"
+                .to_owned(),
+        };
+        Err(error::wrong_type(py, message))
+    }
 }
 
 fn bytes_of<T: Copy>(values: &[T], bytes: impl Fn(T) -> [u8; 8]) -> Vec<u8> {
     values.iter().flat_map(|&value| bytes(value)).collect()
 }
 
-#[cold]
-fn not_numbers() -> Fault {
-    let message = "only arrays and columns of numbers of one type, booleans, dates or times can \
-                   become masked arrays";
-    Fault::WrongType(message.into())
+fn of_bytes<'py>(
+    numpy: &Bound<'py, PyModule>,
+    bytes: &[u8],
+    dtype: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    numpy.call_method1("frombuffer", (PyByteArray::new(numpy.py(), bytes), dtype))
 }
 
 /// What the numbers of a column of dates or times are to numpy: its type, and whether it has as
@@ -436,42 +539,137 @@ pub(crate) fn numbers(
     })
 }
 
+/// What an array of numpy is to be.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Wish {
+    pub(crate) copy: bool,
+    pub(crate) writable: bool,
+    pub(crate) masked: bool,
+    pub(crate) narrow: bool,
+}
+
+/// What numpy is to make of an array on the stored numbers.
+enum Then {
+    Keep,
+    /// The same bytes as another type.
+    View(&'static str),
+    /// A copy.
+    Cast(&'static str),
+}
+
+impl Then {
+    /// Numbers become as wide as in exports to Arrow, unless they are those of tensors.
+    fn of(column: &livebuf::Column<'_, Checked>, narrow: bool) -> Held<Then> {
+        use ColumnType::{F32, I8, I16, I32, MarkedF32, NumbersF32, U8, U16, U32, U64};
+        if let Some((unit, is_as_wide)) = unit(column.column_type()) {
+            return Ok(if is_as_wide { Then::View(unit) } else { Then::Cast(unit) });
+        }
+        if narrow || column.tensor()?.is_some() {
+            return Ok(Then::Keep);
+        }
+        let fits = |slot: &u64| i64::try_from(*slot).is_ok();
+        Ok(match column.column_type() {
+            I8 | I16 | I32 | U8 | U16 | U32 => Then::Cast("int64"),
+            U64 if column.slots::<u64>().is_some_and(|slots| slots.iter().all(fits)) => {
+                Then::View("int64")
+            }
+            F32 | NumbersF32 | MarkedF32 => Then::Cast("float64"),
+            _ => Then::Keep,
+        })
+    }
+}
+
 impl Numbers {
     pub(crate) fn new(source: Columnar, path: Vec<String>, rows: Rows) -> Numbers {
         Numbers { source, path, rows, writable: false, gaps: false }
     }
 
-    /// A numpy array as the caller's options say.
-    pub(crate) fn array<'py>(
+    /// A numpy array as the caller wishes.
+    pub(crate) fn array<'py>(self, py: Python<'py>, wish: Wish) -> PyResult<Bound<'py, PyAny>> {
+        if wish.masked && wish.writable {
+            let message = "a masked array cannot be writable: assign values, or None";
+            return Err(PyValueError::new_err(message));
+        }
+        let writes = wish.writable && !wish.copy;
+        if writes && !wish.narrow && self.is_narrowed(py)? {
+            let message = "numbers are written by the type that they are stored by, which may be \
+                           as narrow as 8 bits: give narrow=True, too";
+            return Err(PyValueError::new_err(message));
+        }
+        if writes || wish.narrow && !wish.masked {
+            return match self.stored(py, wish) {
+                Err(failure) if failure.is_instance_of::<PyBufferError>(py) => {
+                    Err(error::wrong_type(py, failure.value(py).to_string()))
+                }
+                made => made?.array(py),
+            };
+        }
+        self.made(py, wish)?.array(py)
+    }
+
+    /// For numpy, which asks for an array of a type, and whether to copy. Values that numpy has
+    /// no type for are what it makes of a list.
+    pub(crate) fn for_numpy<'py>(
         self,
         py: Python<'py>,
-        copy: bool,
-        writable: bool,
-        masked: bool,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+        list: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match (masked, writable) {
-            (false, _) => self.numpy(py, copy, writable).map_err(|failure| {
-                match failure.is_instance_of::<PyBufferError>(py) {
-                    true => error::wrong_type(py, failure.value(py).to_string()),
-                    false => failure,
+        let wish = Wish { copy: copy == Some(true), ..Wish::default() };
+        let made = match self.made(py, wish)? {
+            Made::There(array) => {
+                let is_as_asked = dtype.map_or(Ok(true), |dtype| array.getattr("dtype")?.eq(dtype));
+                if is_as_asked? {
+                    return Ok(array);
                 }
-            }),
-            (true, false) => self.masked(py, copy),
-            (true, true) => {
-                let message = "a masked array cannot be writable: assign values, or None";
-                Err(PyValueError::new_err(message))
+                Some(array)
             }
+            Made::Copy(array) => Some(array),
+            // Who names a type has said what becomes of the numbers.
+            Made::Rounded if dtype.is_none() => return Made::Rounded.array(py),
+            Made::Null(_) | Made::Rounded | Made::Other => None,
+        };
+        if copy == Some(false) {
+            let message = "the numbers are not stored as this array has them, so it is a copy; \
+                           numpy(narrow=True) gives them as they are stored";
+            return Err(PyValueError::new_err(message));
+        }
+        match (made, dtype) {
+            (Some(array), None) => Ok(array),
+            (Some(array), Some(dtype)) => array.call_method1("astype", (dtype,)),
+            (None, dtype) => py.import("numpy")?.call_method1("array", (list()?, dtype)),
         }
     }
 
-    /// A masked array of numpy: on these numbers, or a copy where they are not stored as such.
-    /// What has no value is masked.
-    fn masked<'py>(self, py: Python<'py>, copy: bool) -> PyResult<Bound<'py, PyAny>> {
+    /// A `memoryview` of the numbers as they are stored.
+    pub(crate) fn memoryview<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let exporter = Bound::new(py, self)?;
+        Ok(pyo3::types::PyMemoryView::from(exporter.as_any())?.into_any())
+    }
+
+    /// Whether values have their width from the numbers that there are. Dates and times do not.
+    fn is_narrowed(&self, py: Python<'_>) -> PyResult<bool> {
+        let view = self.source.view();
+        view.read(py, |value| {
+            let column = column(value, &self.path)?;
+            Ok(unit(column.column_type()).is_none() && column.tensor()?.is_none())
+        })
+    }
+
+    fn is_tensor(&self, py: Python<'_>) -> PyResult<bool> {
+        let view = self.source.view();
+        view.read(py, |value| Ok(column(value, &self.path)?.tensor()?.is_some()))
+    }
+
+    /// A numpy array by the kind of the values, masked if that is wished.
+    fn made<'py>(self, py: Python<'py>, wish: Wish) -> PyResult<Made<'py>> {
         let (source, path) = (self.source.clone_ref(py), self.path.clone());
         let rows = self.rows;
-        let on_memory = Numbers { gaps: true, ..self }.numpy(py, copy, false);
+        let on_memory = Numbers { gaps: wish.masked, ..self }.stored(py, wish);
         let on_memory = match on_memory {
             Err(failure) if failure.is_instance_of::<PyBufferError>(py) => None,
+            made if !wish.masked => return made,
             made => Some(made?),
         };
         let has_memory = on_memory.is_some();
@@ -488,22 +686,15 @@ impl Numbers {
             }
         })?;
         let numpy = py.import("numpy")?;
-        let of_bytes = |bytes: &[u8], dtype: &str| {
-            numpy.call_method1("frombuffer", (PyByteArray::new(py, bytes), dtype))
+        let made = match on_memory {
+            Some(made) => made,
+            None => values.array(&numpy)?,
         };
-        let array = match (on_memory, values) {
-            (Some(array), _) => array,
-            (None, Copied::Booleans(values)) => of_bytes(&values, "?")?,
-            (None, Copied::Integers(values)) => {
-                of_bytes(&bytes_of(&values, i64::to_le_bytes), "<i8")?
-            }
-            (None, Copied::Unsigned(values)) => {
-                of_bytes(&bytes_of(&values, u64::to_le_bytes), "<u8")?
-            }
-            (None, Copied::Floats(values)) => {
-                of_bytes(&bytes_of(&values, f64::to_le_bytes), "<f8")?
-            }
-            (None, Copied::Nothing) => numpy.call_method1("empty", (0,))?,
+        let missing = mask.iter().position(|&hidden| hidden == 1);
+        let array = match (made, missing) {
+            (Made::There(array) | Made::Copy(array), _) if wish.masked => array,
+            (Made::Copy(_), Some(row)) => return Ok(Made::Null(row)),
+            (made, _) => return Ok(made),
         };
         let how = PyDict::new(py);
         // In damaged documents a column may have another length than its numbers.
@@ -511,37 +702,54 @@ impl Numbers {
         if !mask.is_empty() && mask.len() != size {
             return Err(error::raise(livebuf::Error::new(livebuf::ErrorKind::BadCount, 0)));
         }
-        if mask.contains(&1) {
-            how.set_item("mask", of_bytes(&mask, "?")?)?;
+        if missing.is_some() {
+            how.set_item("mask", of_bytes(&numpy, &mask, "?")?)?;
         }
-        numpy.getattr("ma")?.getattr("MaskedArray")?.call((array,), Some(&how))
+        let masked = numpy.getattr("ma")?.getattr("MaskedArray")?;
+        Ok(Made::Copy(masked.call((array,), Some(&how))?))
     }
 
-    /// A numpy array on these numbers. `BufferError` where they lie nowhere as such.
-    fn numpy<'py>(
-        self,
-        py: Python<'py>,
-        copy: bool,
-        writable: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    /// A numpy array of the numbers that lie in memory. `BufferError` where they lie nowhere as
+    /// such.
+    fn stored<'py>(self, py: Python<'py>, wish: Wish) -> PyResult<Made<'py>> {
         let numpy = py.import("numpy")?;
-        let exporter = Bound::new(py, Numbers { writable: writable && !copy, ..self })?;
+        let writable = wish.writable && !wish.copy;
+        let exporter = Bound::new(py, Numbers { writable, ..self })?;
         let buffer = pyo3::types::PyMemoryView::from(exporter.as_any())?;
         let mut array = numpy.call_method1("asarray", (buffer,))?;
         // The buffer keeps the column as it is.
         let numbers = exporter.get();
-        let column = numbers
+        let then = numbers
             .source
             .view()
-            .read(py, |value| Ok(unit(column(value, &numbers.path)?.column_type())))?;
-        if let Some((unit, is_as_wide)) = column {
-            if !is_as_wide {
-                return array.call_method1("astype", (unit,));
-            }
-            array = array.call_method1("view", (unit,))?;
+            .read(py, |value| Then::of(&column(value, &numbers.path)?, wish.narrow))?;
+        match then {
+            Then::Keep => {}
+            Then::View(dtype) => array = array.call_method1("view", (dtype,))?,
+            Then::Cast(dtype) => return Ok(Made::Copy(array.call_method1("astype", (dtype,))?)),
         }
-        if copy { array.call_method0("copy") } else { Ok(array) }
+        Ok(match wish.copy {
+            true => Made::Copy(array.call_method0("copy")?),
+            false => Made::There(array),
+        })
     }
+}
+
+/// Fills a buffer with a tensor's numbers. That of others is refused: numpy asks for it just as
+/// `memoryview` does, and would compute with numbers as narrow as they happen to be stored.
+pub(crate) fn of_tensor(
+    py: Python<'_>,
+    owner: &Bound<'_, PyAny>,
+    numbers: &Numbers,
+    view: *mut ffi::Py_buffer,
+    flags: c_int,
+) -> PyResult<()> {
+    if numbers.is_tensor(py)? {
+        return self::numbers(py, owner, numbers, view, flags);
+    }
+    let message = "only tensors have a buffer; of other arrays and columns, memoryview() gives the \
+                   numbers as they are stored, numpy() and numpy.asarray 64 bits wide";
+    Err(PyBufferError::new_err(message))
 }
 
 #[pymethods]

@@ -16,7 +16,7 @@ use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyList, PySlice, PyString
 use crate::decode::{self, CollectorPause};
 use crate::encode::{self, Given};
 use crate::error::{self, Held, expected};
-use crate::export::{self, Numbers, Rows};
+use crate::export::{self, Numbers, Rows, Wish};
 use crate::extended::{self, Class, Read, Refused};
 use crate::search::{Bounding, End, find_number_text, rows_of, rows_of_numbers, rows_of_texts};
 use crate::view::{Columnar, Document};
@@ -440,6 +440,10 @@ pub(crate) struct Column {
 }
 
 impl Column {
+    fn numbers(&self, py: Python<'_>) -> Numbers {
+        Numbers::new(self.source.clone_ref(py), self.path.clone(), self.rows)
+    }
+
     fn read<R>(
         &self,
         py: Python<'_>,
@@ -654,18 +658,33 @@ impl Column {
         Ok((schema, PyCapsule::new_with_value(py, array, c"arrow_array")?))
     }
 
-    /// The values as a numpy array on the document's memory: as `Array.numpy`.
-    #[pyo3(signature = (*, copy=false, writable=false, masked=false))]
+    /// The values as a numpy array: as `Array.numpy`.
+    #[pyo3(signature = (*, copy=false, writable=false, masked=false, narrow=false))]
     fn numpy<'py>(
         &self,
         py: Python<'py>,
         copy: bool,
         writable: bool,
         masked: bool,
+        narrow: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let source = self.source.clone_ref(py);
-        let numbers = Numbers::new(source, self.path.clone(), self.rows);
-        numbers.array(py, copy, writable, masked)
+        self.numbers(py).array(py, Wish { copy, writable, masked, narrow })
+    }
+
+    /// For `numpy.asarray(column)`: as `numpy()`, or for other values what numpy makes of a list.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.numbers(py).for_numpy(py, dtype, copy, || self.to_python(py, None))
+    }
+
+    /// A `memoryview` of the numbers as they are stored: as `Array.memoryview`.
+    fn memoryview<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.numbers(py).memoryview(py)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -678,10 +697,8 @@ impl Column {
         view: *mut pyo3::ffi::Py_buffer,
         flags: std::os::raw::c_int,
     ) -> PyResult<()> {
-        let column = slf.get();
-        let source = column.source.clone_ref(slf.py());
-        let numbers = Numbers::new(source, column.path.clone(), column.rows);
-        export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
+        let numbers = slf.get().numbers(slf.py());
+        export::of_tensor(slf.py(), slf.as_any(), &numbers, view, flags)
     }
 
     unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer) {

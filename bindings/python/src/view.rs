@@ -309,7 +309,8 @@ pub(crate) struct Object {
 /// >>> list(digits)
 /// [1, 4, 1, 5, 9]
 ///
-/// Arrays of numbers offer their memory: `memoryview(array)`, `numpy.asarray(array)`.
+/// Arrays of numbers are arrays of numpy: `numpy.asarray(array)`. `array.memoryview()` is their
+/// memory.
 #[pyclass(frozen, sequence, weakref, module = "livebuf")]
 pub(crate) struct Array {
     pub(crate) view: View,

@@ -124,7 +124,7 @@ class TestColumns:
         part = table["id"][10:20]
         assert list(part) == list(range(10, 20)) and part[3:][0] == 13
         assert part.find(15) == 5 and part.find(5) is None and part.filter(12, 13) == [2, 3]
-        assert memoryview(part).tolist() == list(range(10, 20))
+        assert part.memoryview().tolist() == list(range(10, 20))
         assert part.numpy().sum() == sum(range(10, 20))
         assert table.slice(10, 20)["state"].counts() == {"shut": 4, "held": 3, "open": 3}
         assert table.slice(10, 20)["id"].to_python() == list(range(10, 20))

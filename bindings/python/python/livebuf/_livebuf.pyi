@@ -27,7 +27,7 @@ from typing import (
 from uuid import UUID
 
 from _typeshed import SupportsKeysAndGetItem, SupportsRead
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Buffer
 
 from ._errors import JSONError
@@ -36,6 +36,7 @@ from ._views import Items, Keys, Values
 _T = TypeVar("_T")
 _D = TypeVar("_D")
 _Type = type[_T]
+_Memoryview = memoryview
 _Width = Literal[1, 2, 4, 8]
 
 class _ArrowStream(Protocol):
@@ -366,8 +367,17 @@ class Array(MutableSequence[Any]):
     @property
     def shape(self) -> tuple[int, ...] | None: ...
     def numpy(
-        self, *, copy: bool = False, writable: bool = False, masked: bool = False
+        self,
+        *,
+        copy: bool = False,
+        writable: bool = False,
+        masked: bool = False,
+        narrow: bool = False,
     ) -> NDArray[Any]: ...
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[Any]: ...
+    def memoryview(self) -> _Memoryview: ...
     @overload
     def to_python(self, *, type: None = None, max_values: int | None = None) -> list[Any]: ...
     @overload
@@ -378,7 +388,7 @@ class Array(MutableSequence[Any]):
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> Any: ...
     @classmethod
     def __get_pydantic_json_schema__(cls, _schema: Any, _handler: Any) -> dict[str, Any]: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __buffer__(self, flags: int, /) -> _Memoryview: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
@@ -579,10 +589,19 @@ class Column:
     def filter(self, low: UUID, high: UUID) -> list[int]: ...
     def counts(self) -> dict[str, int]: ...
     def numpy(
-        self, *, copy: bool = False, writable: bool = False, masked: bool = False
+        self,
+        *,
+        copy: bool = False,
+        writable: bool = False,
+        masked: bool = False,
+        narrow: bool = False,
     ) -> NDArray[Any]: ...
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[Any]: ...
+    def memoryview(self) -> _Memoryview: ...
     def to_python(self, *, max_values: int | None = None) -> list[Any]: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __buffer__(self, flags: int, /) -> _Memoryview: ...
 
 @final
 class ColumnValues:
