@@ -1,11 +1,12 @@
 //! Buffers (PEP 3118) on a document's memory. While one lives, edits are refused.
 #![allow(unsafe_code)]
 
+use std::collections::HashSet;
 use std::ffi::CStr;
 use std::os::raw::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
-use livebuf::{Checked, ColumnType, Extended, Tensor, Value};
+use livebuf::{Checked, ColumnType, Encoder, Extended, Tensor, Value};
 use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -127,6 +128,13 @@ impl Slots {
     fn length(&self) -> usize {
         self.shape.iter().product::<usize>() * self.size
     }
+
+    /// A copy, and what numpy makes of it.
+    fn copied(self, then: Then) -> Copied {
+        // SAFETY: they lie there, and are of types without padding. Who made this holds the lock.
+        let bytes = unsafe { std::slice::from_raw_parts(self.start, self.length()) };
+        Copied::Stored { bytes: bytes.to_vec(), format: self.format, shape: self.shape, then }
+    }
 }
 
 /// The memory of a tensor. `None` where it does not lie aligned, or a boolean is neither 0 nor 1.
@@ -154,7 +162,7 @@ fn tensor(tensor: &Tensor<'_>) -> Option<Slots> {
 }
 
 /// The elements of an array, or the values of an object, as a column. `None` for an object whose
-/// values are not stored so, or of which a member was removed since: rows would not be members.
+/// values do not lie so, or of which a member was removed since: rows would not be members.
 pub(crate) fn values<'a>(value: &Value<'a, Checked>) -> Held<Option<livebuf::Column<'a, Checked>>> {
     if let Some(array) = value.as_array()? {
         return Ok(Some(array.as_column()));
@@ -164,84 +172,198 @@ pub(crate) fn values<'a>(value: &Value<'a, Checked>) -> Held<Option<livebuf::Col
     Ok(object.as_column()?.filter(|column| column.len() == object.len()))
 }
 
-/// A column of a value's table; the value itself as a column where the path is empty.
-pub(crate) fn column<'a>(
+/// A column of a value's table that lies in the document as one; the value itself as a column
+/// where the path is empty. `None` for one whose values lie elsewhere, and for what is no column.
+fn in_place<'a>(
     value: &Value<'a, Checked>,
     path: &[String],
-) -> Held<livebuf::Column<'a, Checked>> {
-    let Some(values) = values(value)? else {
-        let object = value.as_object()?;
-        let why = match object.map(|object| object.as_column()).transpose()?.flatten() {
-            Some(_) => "a member of the object was removed, and left a row in its columns",
-            None => "the object is not stored as columns: its values are too different, or too few",
-        };
-        return Err(Fault::WrongType(format!("{why}; compact() lays it out anew")));
-    };
+) -> Held<Option<livebuf::Column<'a, Checked>>> {
+    let values = values(value)?;
     if path.is_empty() {
         return Ok(values);
     }
-    let Some(table) = values.table()? else {
-        if !holds_objects(&values) {
-            return match path {
-                [name] if name == VALUES => Ok(values),
-                _ => match key_column(value, path, |_| false)? {
-                    Some(keys) => Ok(keys),
-                    None => Err(missing_column(path, [VALUES])),
-                },
-            };
+    if let Some(table) = values.map(|values| values.table()).transpose()?.flatten() {
+        let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+        if let Some(column) = table.column(keys.as_slice())? {
+            return Ok(Some(column));
         }
-        return Err(Fault::WrongType(
-            "the array is not stored as columns: its elements are too different, or too few; \
-             compact() lays it out anew"
-                .into(),
-        ));
-    };
-    let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-    match table.column(keys.as_slice())? {
-        Some(column) => Ok(column),
-        None => {
-            let has = |name: &str| table.column(name).is_ok_and(|column| column.is_some());
-            if let Some(keys) = key_column(value, path, has)? {
-                return Ok(keys);
-            }
-            let names = table.columns().map_while(|column| Some(column.ok()?.0));
-            Err(missing_column(path, names))
-        }
+    }
+    match (value.as_object()?, values) {
+        (Some(object), Some(_)) if is_key(value, path)? => Ok(object.keys_as_column()?),
+        _ => Ok(None),
     }
 }
 
-/// The keys of an object, where the path is their name in exports. `has`: whether members have a
-/// name.
-fn key_column<'a>(
+/// Whether a path names the column of an object's keys.
+fn is_key(value: &Value<'_, Checked>, path: &[String]) -> Held<bool> {
+    let [name] = path else { return Ok(false) };
+    if value.as_object()?.is_none() || !name.ends_with("key") {
+        return Ok(false);
+    }
+    let mut failed = None;
+    let key = livebuf_arrow::key_name(|name| {
+        // A name with more `_` than any key has ends the search, whatever fails.
+        has(value, &[name.to_owned()]).unwrap_or_else(|fault| {
+            failed = Some(fault);
+            false
+        })
+    });
+    failed.map_or(Ok(key == *name), Err)
+}
+
+/// Calls `look` with each row of a value from one on: an element, or a member with its key. It
+/// answers whether it wants more.
+fn each_row<'a>(
     value: &Value<'a, Checked>,
-    path: &[String],
-    has: impl Fn(&str) -> bool,
-) -> Held<Option<livebuf::Column<'a, Checked>>> {
-    let (Some(object), [name]) = (value.as_object()?, path) else { return Ok(None) };
-    match livebuf_arrow::key_name(has) == *name {
-        true => Ok(object.keys_as_column()?),
-        false => Ok(None),
-    }
-}
-
-/// Name of the one column of an array that holds no objects. Arrow exports use it, too.
-pub(crate) const VALUES: &str = "value";
-
-/// Whether an array without columns may hold objects, judged by how it is stored.
-pub(crate) fn holds_objects(values: &livebuf::Column<'_, Checked>) -> bool {
-    use ColumnType::{Cells, Objects};
-    match values.column_type() {
-        Cells => {
-            let there = || values.iter().map_while(livebuf::Result::ok).flatten();
-            values.is_empty() || there().any(|value| value.kind() == livebuf::Kind::Object)
+    first: usize,
+    mut look: impl FnMut(Option<&'a str>, Value<'a, Checked>) -> Held<bool>,
+) -> Held<()> {
+    if let Some(array) = value.as_array()? {
+        for row in first..array.len() {
+            let Some(value) = array.get(row)? else { break };
+            if !look(None, value)? {
+                break;
+            }
         }
-        kind => kind == Objects,
+        return Ok(());
+    }
+    let object = value.as_object()?.ok_or(Fault::Stale("it is no container any more"))?;
+    for member in object.iter().skip(first) {
+        let (key, value) = member?;
+        if !look(Some(key), value)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What keys lead to from a row.
+fn below<'a>(row: Value<'a, Checked>, path: &[String]) -> Held<Option<Value<'a, Checked>>> {
+    let mut value = row;
+    for key in path {
+        match value.as_object()?.map(|object| object.get(key.as_str())).transpose()?.flatten() {
+            Some(below) => value = below,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(value))
+}
+
+/// Whether any row has what keys lead to.
+pub(crate) fn has(value: &Value<'_, Checked>, path: &[String]) -> Held<bool> {
+    if let Some(table) = values(value)?.map(|values| values.table()).transpose()?.flatten() {
+        let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+        if table.column(keys.as_slice())?.is_some() {
+            return Ok(true);
+        }
+        if path.len() == 1 && !table.has_further_fields() {
+            return Ok(false);
+        }
+    }
+    let mut found = false;
+    each_row(value, 0, |_, row| {
+        found = below(row, path)?.is_some();
+        Ok(!found)
+    })?;
+    Ok(found)
+}
+
+/// Name of the one column of an array that holds other things than objects. Arrow exports use it,
+/// too.
+const VALUES: &str = "value";
+
+/// The names of a value's columns, those of Arrow exports.
+pub(crate) fn names(value: &Value<'_, Checked>) -> Held<Vec<String>> {
+    let (mut names, mut known) = (Vec::new(), HashSet::new());
+    let mut add = |name: &str| {
+        if !known.contains(name) {
+            known.insert(name.to_owned());
+            names.push(name.to_owned());
+        }
+    };
+    let table = values(value)?.map(|values| values.table()).transpose()?.flatten();
+    let mut is_values = false;
+    if let Some(table) = &table {
+        for column in table.columns() {
+            add(column?.0);
+        }
+    }
+    if table.is_none_or(|table| table.has_further_fields()) {
+        each_row(value, 0, |_, row| {
+            let Some(object) = row.as_object()? else {
+                is_values = !row.is_null();
+                return Ok(!is_values);
+            };
+            for key in object.keys() {
+                add(key?);
+            }
+            Ok(true)
+        })?;
+    }
+    if is_values {
+        names = vec![VALUES.to_owned()];
+    }
+    if value.as_object()?.is_some() {
+        let key = livebuf_arrow::key_name(|name| names.iter().any(|known| known == name));
+        names.insert(0, key);
+    }
+    Ok(names)
+}
+
+/// The path of a column that the caller named: an empty one for the values themselves. An error
+/// where no row has it.
+pub(crate) fn named(value: &Value<'_, Checked>, path: Vec<String>) -> Held<Vec<String>> {
+    if has(value, &path)? || is_key(value, &path)? {
+        return Ok(path);
+    }
+    let is_empty = value.len()?.unwrap_or(0) == 0;
+    if is_empty {
+        return Ok(path);
+    }
+    let names = names(value)?;
+    match path.as_slice() {
+        [name] if name == VALUES && names.contains(name) => Ok(Vec::new()),
+        _ => Err(missing_column(&path, names)),
     }
 }
 
-fn missing_column<'a>(path: &[String], names: impl IntoIterator<Item = &'a str>) -> Fault {
-    let names: Vec<&str> = names.into_iter().take(20).collect();
-    let (path, names) = (path.join("/"), names.join(", "));
+/// Calls `look` with some rows of a column. Values that do not lie in the document as a column are
+/// put together for it.
+pub(crate) fn with_column<R>(
+    value: &Value<'_, Checked>,
+    path: &[String],
+    rows: Rows,
+    look: impl FnOnce(livebuf::Column<'_, Checked>) -> Held<R>,
+) -> Held<R> {
+    if let Some(column) = in_place(value, path)? {
+        return look(column.slice(rows.start..rows.stop));
+    }
+    let mut left = rows.count(value.len()?.unwrap_or(0));
+    let is_key = is_key(value, path)?;
+    let mut encoder = Encoder::new();
+    encoder.begin_array()?;
+    if left > 0 {
+        each_row(value, rows.start, |key, row| {
+            match (key, is_key) {
+                (Some(key), true) => encoder.str(key)?,
+                _ => match below(row, path)? {
+                    Some(value) => encoder.value(&value)?,
+                    None => encoder.null()?,
+                },
+            }
+            left -= 1;
+            Ok(left > 0)
+        })?;
+    }
+    encoder.end_array()?;
+    let gathered = encoder.finish()?;
+    let document = gathered.doc();
+    let array = document.root().as_array()?.ok_or(Fault::Stale("it is no container any more"))?;
+    look(array.as_column())
+}
+
+fn missing_column(path: &[String], names: Vec<String>) -> Fault {
+    let (path, names) = (path.join("/"), names[..names.len().min(20)].join(", "));
     Fault::Missing(format!("the table has no column {path:?}; its columns are {names}"))
 }
 
@@ -282,6 +404,8 @@ fn numbers_of(column: &livebuf::Column<'_, Checked>, gaps: bool) -> Option<Slots
 /// Values of a column, where they are not numbers in memory; 0 for those that are missing.
 enum Copied {
     Nothing,
+    /// Numbers as they are stored.
+    Stored { bytes: Vec<u8>, format: &'static CStr, shape: Vec<usize>, then: Then },
     Booleans(Vec<u8>),
     Integers(Vec<i64>),
     Unsigned(Vec<u64>),
@@ -387,6 +511,10 @@ impl Copied {
     fn array<'py>(self, numpy: &Bound<'py, PyModule>) -> PyResult<Made<'py>> {
         Ok(Made::Copy(match self {
             Copied::Nothing => numpy.call_method1("empty", (0,))?,
+            Copied::Stored { bytes, format, shape, then } => {
+                let flat = of_bytes(numpy, &bytes, format.to_str()?)?;
+                then.done(flat.call_method1("reshape", (shape,))?)?
+            }
             Copied::Booleans(values) => of_bytes(numpy, &values, "?")?,
             Copied::Integers(values) => {
                 of_bytes(numpy, &bytes_of(&values, i64::to_le_bytes), "<i8")?
@@ -487,11 +615,12 @@ pub(crate) fn numbers(
         // Found again, since the beginning of the edit may have moved the document.
         let node = view_of_array.node(py, state)?;
         let value = state.editor()?.value(node)?;
-        let column = column(&value, &numbers.path)?.slice(numbers.rows.start..numbers.rows.stop);
-        let Some(slots) = slots(&column, numbers.gaps)? else {
-            let message = "only arrays and columns whose values are all numbers of one type, \
-                           dates or times, without null, and lie aligned in memory can be looked \
-                           at in place";
+        let column = in_place(&value, &numbers.path)?
+            .map(|column| column.slice(numbers.rows.start..numbers.rows.stop));
+        let slots = column.as_ref().map(|column| slots(column, numbers.gaps)).transpose()?;
+        let (Some(column), Some(slots)) = (column, slots.flatten()) else {
+            let message = "only numbers of one type, dates or times, without null, that lie next \
+                           to each other in memory can be looked at in place; numpy() copies others";
             return Err(PyBufferError::new_err(message).into());
         };
         if fortran && slots.shape.iter().filter(|&&length| length != 1).count() > 1 {
@@ -558,6 +687,14 @@ enum Then {
 }
 
 impl Then {
+    fn done<'py>(&self, array: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Then::Keep => Ok(array),
+            Then::View(dtype) => array.call_method1("view", (dtype,)),
+            Then::Cast(dtype) => array.call_method1("astype", (dtype,)),
+        }
+    }
+
     /// Numbers become as wide as in exports to Arrow, unless they are those of tensors.
     fn of(column: &livebuf::Column<'_, Checked>, narrow: bool) -> Held<Then> {
         use ColumnType::{F32, I8, I16, I32, MarkedF32, NumbersF32, U8, U16, U32, U64};
@@ -596,7 +733,7 @@ impl Numbers {
                            as narrow as 8 bits: give narrow=True, too";
             return Err(PyValueError::new_err(message));
         }
-        if writes || wish.narrow && !wish.masked {
+        if writes {
             return match self.stored(py, wish) {
                 Err(failure) if failure.is_instance_of::<PyBufferError>(py) => {
                     Err(error::wrong_type(py, failure.value(py).to_string()))
@@ -652,14 +789,17 @@ impl Numbers {
     fn is_narrowed(&self, py: Python<'_>) -> PyResult<bool> {
         let view = self.source.view();
         view.read(py, |value| {
-            let column = column(value, &self.path)?;
-            Ok(unit(column.column_type()).is_none() && column.tensor()?.is_none())
+            with_column(value, &self.path, self.rows, |column| {
+                Ok(unit(column.column_type()).is_none() && column.tensor()?.is_none())
+            })
         })
     }
 
     fn is_tensor(&self, py: Python<'_>) -> PyResult<bool> {
         let view = self.source.view();
-        view.read(py, |value| Ok(column(value, &self.path)?.tensor()?.is_some()))
+        view.read(py, |value| {
+            with_column(value, &self.path, self.rows, |column| Ok(column.tensor()?.is_some()))
+        })
     }
 
     /// A numpy array by the kind of the values, masked if that is wished.
@@ -675,15 +815,26 @@ impl Numbers {
         let has_memory = on_memory.is_some();
         // A buffer keeps the column as it is.
         let (values, mask) = source.view().read(py, |value| {
-            let column = self::column(value, &path)?.slice(rows.start..rows.stop);
             let most = decode::default_budget(value.document_length());
-            if column.len() as u64 > most {
-                return Err(livebuf::Error::new(livebuf::ErrorKind::BudgetExceeded, 0).into());
-            }
-            match has_memory && column.is_complete() {
-                true => Ok((Copied::Nothing, Vec::new())),
-                false => copied(&column, has_memory),
-            }
+            with_column(value, &path, rows, |column| {
+                if column.len() as u64 > most {
+                    return Err(livebuf::Error::new(livebuf::ErrorKind::BudgetExceeded, 0).into());
+                }
+                let slots = match has_memory {
+                    true => None,
+                    // They were put together, and are gone afterwards.
+                    false => slots(&column, wish.masked)?,
+                };
+                let only_mask = has_memory || slots.is_some();
+                let (values, mask) = match only_mask && column.is_complete() {
+                    true => (Copied::Nothing, Vec::new()),
+                    false => copied(&column, only_mask)?,
+                };
+                match slots {
+                    Some(slots) => Ok((slots.copied(Then::of(&column, wish.narrow)?), mask)),
+                    None => Ok((values, mask)),
+                }
+            })
         })?;
         let numpy = py.import("numpy")?;
         let made = match on_memory {
@@ -716,21 +867,21 @@ impl Numbers {
         let writable = wish.writable && !wish.copy;
         let exporter = Bound::new(py, Numbers { writable, ..self })?;
         let buffer = pyo3::types::PyMemoryView::from(exporter.as_any())?;
-        let mut array = numpy.call_method1("asarray", (buffer,))?;
+        let array = numpy.call_method1("asarray", (buffer,))?;
         // The buffer keeps the column as it is.
         let numbers = exporter.get();
         let then = numbers
             .source
             .view()
-            .read(py, |value| Then::of(&column(value, &numbers.path)?, wish.narrow))?;
-        match then {
-            Then::Keep => {}
-            Then::View(dtype) => array = array.call_method1("view", (dtype,))?,
-            Then::Cast(dtype) => return Ok(Made::Copy(array.call_method1("astype", (dtype,))?)),
-        }
-        Ok(match wish.copy {
-            true => Made::Copy(array.call_method0("copy")?),
-            false => Made::There(array),
+            .read(py, |value| {
+                let look = |column: livebuf::Column<'_, _>| Then::of(&column, wish.narrow);
+                with_column(value, &numbers.path, numbers.rows, look)
+            })?;
+        let array = then.done(array)?;
+        Ok(match (&then, wish.copy) {
+            (Then::Cast(_), _) => Made::Copy(array),
+            (_, true) => Made::Copy(array.call_method0("copy")?),
+            (_, false) => Made::There(array),
         })
     }
 }

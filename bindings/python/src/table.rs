@@ -126,15 +126,10 @@ impl Table {
             return Ok(vec![name]);
         }
         let whole = vec![name];
-        let is_key = self.source.view().read(py, |value| {
-            let Some(values) = export::values(value)? else { return Ok(false) };
-            let Some(table) = values.table()? else { return Ok(false) };
-            Ok(table.column(whole[0].as_str())?.is_some())
-        })?;
-        if is_key {
-            return Ok(whole);
+        match self.source.view().read(py, |value| export::has(value, &whole))? {
+            true => Ok(whole),
+            false => Ok(whole[0].split('.').map(str::to_owned).collect()),
         }
-        Ok(whole[0].split('.').map(str::to_owned).collect())
     }
 
     fn exporter(&self, py: Python<'_>) -> PyResult<Exporter> {
@@ -184,7 +179,7 @@ impl Table {
 
 impl Table {
     fn column_of(&self, py: Python<'_>, path: Vec<String>) -> PyResult<Column> {
-        self.source.view().read(py, |value| export::column(value, &path).map(drop))?;
+        let path = self.source.view().read(py, |value| export::named(value, path))?;
         Ok(Column { source: self.source.clone_ref(py), path, rows: self.rows })
     }
 }
@@ -379,8 +374,8 @@ impl Table {
         Ok(self.rows.count(self.source.view().len(py)?))
     }
 
-    /// Whether the rows are stored as columns. Others can be exported too, but have no columns
-    /// to read in place. So can an object of which a member was removed, until `compact()`.
+    /// Whether the rows lie in the document as columns. Tables do the same either way; this one
+    /// faster.
     #[getter]
     fn stored(&self, py: Python<'_>) -> PyResult<bool> {
         self.source.view().read(py, |value| match export::values(value)? {
@@ -389,29 +384,21 @@ impl Table {
         })
     }
 
-    /// Keys of the columns that the rows are stored as, in their order. An array that holds no
-    /// objects has one column, its elements: `["value"]`.
+    /// The columns' names, in the order in which the keys are met; those of `schema`. An array that
+    /// holds other things than objects has one column, its elements: `["value"]`.
     #[getter]
     fn column_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        if let Some(selected) = &self.selected {
-            return Ok(selected.iter().map(|path| path.join(".")).collect());
+        match &self.selected {
+            Some(selected) => Ok(selected.iter().map(|path| path.join(".")).collect()),
+            None => self.source.view().read(py, export::names),
         }
-        self.source.view().read(py, |value| {
-            let Some(values) = export::values(value)? else { return Ok(Vec::new()) };
-            let Some(table) = values.table()? else {
-                let one = !export::holds_objects(&values);
-                return Ok(one.then(|| export::VALUES.to_owned()).into_iter().collect());
-            };
-            table.columns().map(|column| Ok(column?.0.to_owned())).collect()
-        })
     }
 
     /// A column by its key, or by several keys that lead down through nested objects. If the rows are
     /// members of an object, `key` is the column of their keys; `_key` if they have a `key`
-    /// themselves.
+    /// themselves. Rows that lack the key have `None` there.
     ///
-    /// Raises `MissingKeyError` where there is none of that name, `WrongTypeError` where the
-    /// objects of the array are not stored as columns.
+    /// Raises `MissingKeyError` where there are rows, and none has it.
     #[pyo3(signature = (*path))]
     fn column(&self, py: Python<'_>, path: &Bound<'_, PyTuple>) -> PyResult<Column> {
         if path.is_empty() {
@@ -449,9 +436,17 @@ impl Column {
         py: Python<'_>,
         look: impl FnOnce(livebuf::Column<'_, Checked>) -> Held<R>,
     ) -> PyResult<R> {
-        let Rows { start, stop } = self.rows;
+        self.read_some(py, self.rows, look)
+    }
+
+    fn read_some<R>(
+        &self,
+        py: Python<'_>,
+        rows: Rows,
+        look: impl FnOnce(livebuf::Column<'_, Checked>) -> Held<R>,
+    ) -> PyResult<R> {
         let view = self.source.view();
-        view.read(py, |value| look(export::column(value, &self.path)?.slice(start..stop)))
+        view.read(py, |value| export::with_column(value, &self.path, rows, look))
     }
 
     /// The same for a search whose answer are numbers of rows.
@@ -482,7 +477,7 @@ fn wanted(object: &Bound<'_, PyAny>) -> PyResult<Option<Extended>> {
 #[pymethods]
 impl Column {
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.read(py, |column| Ok(column.len()))
+        Ok(self.rows.count(self.source.view().len(py)?))
     }
 
     /// The value of a row as a plain one; `None` where the row has none. With a slice, the column
@@ -508,7 +503,8 @@ impl Column {
         if row < 0 || row as usize >= length {
             return Err(error::index(py, given, length));
         }
-        self.read(py, |column| match column.get(row as usize)? {
+        let row = self.rows.part(row as usize..row as usize + 1);
+        self.read_some(py, row, |column| match column.get(0)? {
             Some(value) => {
                 let mut left = decode::default_budget(value.document_length());
                 Ok(decode::to_python_within(py, &value, &mut left)?)
@@ -623,20 +619,20 @@ impl Column {
         let view = self.source.view();
         view.read(py, |value| {
             let _pause = CollectorPause::new();
-            let Rows { start, stop } = self.rows;
-            let column = export::column(value, &self.path)?.slice(start..stop);
             let mut left = max_values.unwrap_or(decode::default_budget(value.document_length()));
-            let values = PyList::empty(py);
-            for value in column.iter() {
-                left = left
-                    .checked_sub(1)
-                    .ok_or_else(|| livebuf::Error::new(livebuf::ErrorKind::BudgetExceeded, 0))?;
-                values.append(match value? {
-                    Some(value) => decode::to_python_within(py, &value, &mut left)?,
-                    None => py.None().into_bound(py),
-                })?;
-            }
-            Ok(values.into_any())
+            export::with_column(value, &self.path, self.rows, |column| {
+                let values = PyList::empty(py);
+                for value in column.iter() {
+                    left = left.checked_sub(1).ok_or_else(|| {
+                        livebuf::Error::new(livebuf::ErrorKind::BudgetExceeded, 0)
+                    })?;
+                    values.append(match value? {
+                        Some(value) => decode::to_python_within(py, &value, &mut left)?,
+                        None => py.None().into_bound(py),
+                    })?;
+                }
+                Ok(values.into_any())
+            })
         })
     }
 
@@ -727,10 +723,12 @@ impl ColumnValues {
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         if self.ready.is_empty() {
             let (from, column) = (self.next, self.column.get());
-            self.ready = column.read(py, |column| {
+            // More and more, since each time begins by finding its place.
+            let count = from.clamp(READ_AT_ONCE, 64 * READ_AT_ONCE);
+            let part = column.rows.part(from..from.saturating_add(count));
+            self.ready = column.read_some(py, part, |column| {
                 let mut left = None;
-                let part = column.slice(from..from.saturating_add(READ_AT_ONCE));
-                let mut values = part.iter().map(|value| match value? {
+                let mut values = column.iter().map(|value| match value? {
                     Some(value) => {
                         let left = left
                             .get_or_insert_with(|| decode::default_budget(value.document_length()));
