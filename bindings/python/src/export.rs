@@ -1,6 +1,7 @@
 //! Buffers (PEP 3118) on a document's memory. While one lives, edits are refused.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::ffi::CStr;
 use std::os::raw::{c_int, c_void};
@@ -51,7 +52,7 @@ pub(crate) fn release(document: &Document, view: *mut ffi::Py_buffer) {
             drop(Box::from_raw(internal));
         }
     }
-    document.exports().fetch_sub(1, Ordering::AcqRel);
+    document.end_export();
 }
 
 /// What a buffer's pointers to its shape and strides point at.
@@ -200,15 +201,14 @@ fn is_key(value: &Value<'_, Checked>, path: &[String]) -> Held<bool> {
     if value.as_object()?.is_none() || !name.ends_with("key") {
         return Ok(false);
     }
-    let mut failed = None;
+    let failed = Cell::new(None);
     let key = livebuf_arrow::key_name(|name| {
-        // A name with more `_` than any key has ends the search, whatever fails.
         has(value, &[name.to_owned()]).unwrap_or_else(|fault| {
-            failed = Some(fault);
+            failed.set(Some(fault));
             false
         })
     });
-    failed.map_or(Ok(key == *name), Err)
+    failed.into_inner().map_or(Ok(key == *name), Err)
 }
 
 /// Calls `look` with each row of a value from one on: an element, or a member with its key. It
@@ -375,6 +375,30 @@ fn slots(column: &livebuf::Column<'_, Checked>, gaps: bool) -> Held<Option<Slots
     })
 }
 
+/// Tensors of one type and shape that lie one by one, as one array.
+fn tensors(column: &livebuf::Column<'_, Checked>) -> Held<Option<Copied>> {
+    let (mut bytes, mut first) = (Vec::new(), None::<Slots>);
+    for value in column.iter() {
+        let array = value?.map(|value| value.as_array()).transpose()?.flatten();
+        let Some(found) = array.map(|array| array.tensor()).transpose()?.flatten() else {
+            return Ok(None);
+        };
+        let Some(slots) = tensor(&found) else { return Ok(None) };
+        bytes.extend_from_slice(found.as_bytes());
+        match &first {
+            Some(known) if (known.format, &known.shape) != (slots.format, &slots.shape) => {
+                return Ok(None);
+            }
+            Some(_) => {}
+            None => first = Some(slots),
+        }
+    }
+    Ok(first.map(|Slots { format, mut shape, .. }| {
+        shape.insert(0, column.len());
+        Copied::Stored { bytes, format, shape, then: Then::Keep }
+    }))
+}
+
 fn numbers_of(column: &livebuf::Column<'_, Checked>, gaps: bool) -> Option<Slots> {
     if !column.is_complete() && !gaps {
         return None;
@@ -512,7 +536,7 @@ impl Copied {
         Ok(Made::Copy(match self {
             Copied::Nothing => numpy.call_method1("empty", (0,))?,
             Copied::Stored { bytes, format, shape, then } => {
-                let flat = of_bytes(numpy, &bytes, format.to_str()?)?;
+                let flat = of_bytes(numpy, &bytes, &format.to_string_lossy())?;
                 then.done(flat.call_method1("reshape", (shape,))?)?
             }
             Copied::Booleans(values) => of_bytes(numpy, &values, "?")?,
@@ -820,20 +844,20 @@ impl Numbers {
                 if column.len() as u64 > most {
                     return Err(livebuf::Error::new(livebuf::ErrorKind::BudgetExceeded, 0).into());
                 }
-                let slots = match has_memory {
+                let stored = match has_memory {
                     true => None,
                     // They were put together, and are gone afterwards.
-                    false => slots(&column, wish.masked)?,
+                    false => match slots(&column, wish.masked)? {
+                        Some(slots) => Some(slots.copied(Then::of(&column, wish.narrow)?)),
+                        None => tensors(&column)?,
+                    },
                 };
-                let only_mask = has_memory || slots.is_some();
+                let only_mask = has_memory || stored.is_some();
                 let (values, mask) = match only_mask && column.is_complete() {
                     true => (Copied::Nothing, Vec::new()),
                     false => copied(&column, only_mask)?,
                 };
-                match slots {
-                    Some(slots) => Ok((slots.copied(Then::of(&column, wish.narrow)?), mask)),
-                    None => Ok((values, mask)),
-                }
+                Ok((stored.unwrap_or(values), mask))
             })
         })?;
         let numpy = py.import("numpy")?;

@@ -95,7 +95,7 @@ impl livebuf_arrow::Document for Copied {
 
 impl Drop for Exported {
     fn drop(&mut self) {
-        self.document.get().exports().fetch_sub(1, Ordering::AcqRel);
+        self.document.get().end_export();
     }
 }
 
@@ -526,8 +526,8 @@ impl Column {
         self.read(py, |column| Ok(format!("{:?}", column.column_type())))
     }
 
-    /// The first row, from `start` on, that holds this number, text, boolean, date, time, UUID
-    /// or null; `None` where there is none. An `int` of any size finds integers, a `float` floats,
+    /// The first row, from `start` on, that holds this number, text, boolean, date, time or UUID,
+    /// or, for `None`, has null or no value; `None` where there is none. An `int` of any size finds integers, a `float` floats,
     /// a `Decimal` decimals of the same value.
     #[pyo3(signature = (value, start=0))]
     fn find(&self, value: &Bound<'_, PyAny>, start: usize) -> PyResult<Option<usize>> {
@@ -552,6 +552,14 @@ impl Column {
         self.read(value.py(), |column| {
             let rows = column.slice(start..);
             let given = given.value();
+            if matches!(given, New::Null) {
+                for (row, value) in rows.iter().enumerate() {
+                    if value?.is_none_or(|value| value.is_null()) {
+                        return Ok(Some(row + start));
+                    }
+                }
+                return Ok(None);
+            }
             let number = match given {
                 New::Copy(value) => value.as_number_text()?,
                 _ => None,

@@ -44,8 +44,8 @@ class TestBuffers:
             assert view.strides == (view.itemsize,) and view.readonly
             assert view.nbytes == len(values) * view.itemsize
             assert view.tolist() == values
-        found = doc.root.numpy(narrow=True)
-        assert found.tolist() == values and found.dtype == np.dtype(view.format)
+            found = doc.root.numpy(narrow=True)
+            assert found.tolist() == values and found.dtype == np.dtype(view.format)
         found = np.asarray(doc.root)
         wide = {"f": "f8", "d": "f8", "Q": "u8"}.get(format, "i8")
         assert found.tolist() == values and found.dtype == np.dtype(wide)
