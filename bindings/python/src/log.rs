@@ -447,6 +447,31 @@ impl Log {
         }
     }
 
+    /// What can be read of the rows of a damaged group, if they are behind the last full one: the
+    /// first row of each part, the one behind its last, and a document or an error.
+    fn _sound<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+    ) -> PyResult<Vec<(u64, u64, Bound<'py, PyAny>)>> {
+        let reader = self.snapshot(py)?;
+        if index < reader.stats().groups as usize {
+            return Ok(Vec::new());
+        }
+        let parts = py.detach(|| reader.sound_tail()).map_err(|failure| error::log(py, &failure))?;
+        let parts = parts.into_iter().map(|(rows, found)| {
+            let found = match found {
+                Ok(group) => {
+                    let document = view::Document::owned(py, group.document())?;
+                    Bound::new(py, document)?.into_any()
+                }
+                Err(failure) => error::log(py, &failure).into_value(py).into_bound(py).into_any(),
+            };
+            Ok((rows.start, rows.end, found))
+        });
+        parts.collect()
+    }
+
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
         self.close(py)
