@@ -389,6 +389,13 @@ impl Log {
         Ok(LogColumns { joined })
     }
 
+    /// The same columns with other options for the export: as those of `Table.with_options`.
+    #[pyo3(signature = (*, numbers="raise", mixed="text"))]
+    fn with_options(&self, py: Python<'_>, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
+        let options = table::exact(numbers, mixed)?;
+        Ok(LogColumns { joined: self.columns(py)?.joined.clone().options(options) })
+    }
+
     /// The columns' names and their Arrow types in words. Reads the groups that no schema and no
     /// export of this `Log` has read yet: all of them at first.
     #[getter]
@@ -560,6 +567,13 @@ pub(crate) struct LogColumns {
 
 #[pymethods]
 impl LogColumns {
+    /// The same columns with other options for the export: as those of `Table.with_options`.
+    #[pyo3(signature = (*, numbers="raise", mixed="text"))]
+    fn with_options(&self, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
+        let options = table::exact(numbers, mixed)?;
+        Ok(LogColumns { joined: self.joined.clone().options(options) })
+    }
+
     /// The columns' names and their Arrow types in words: as `Log.schema`.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -215,6 +215,32 @@ fn keys_of(
     }
 }
 
+/// Options for values that have no type of Arrow in common.
+pub(crate) fn exact(numbers: &str, mixed: &str) -> PyResult<ExportOptions> {
+    let numbers = match numbers {
+        "raise" => livebuf_arrow::Numbers::Error,
+        "decimal" => livebuf_arrow::Numbers::Decimal,
+        "text" => livebuf_arrow::Numbers::Text,
+        "float" => livebuf_arrow::Numbers::Float,
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "numbers must be \"raise\", \"decimal\", \"text\" or \"float\", not {numbers:?}"
+            )));
+        }
+    };
+    let mixed = match mixed {
+        "text" => livebuf_arrow::Mixed::Text,
+        "json" => livebuf_arrow::Mixed::Json,
+        "raise" => livebuf_arrow::Mixed::Error,
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "mixed must be \"text\", \"json\" or \"raise\", not {mixed:?}"
+            )));
+        }
+    };
+    Ok(ExportOptions::new().numbers(numbers).mixed(mixed))
+}
+
 /// Names of columns and their Arrow types in words, as a dict.
 pub(crate) fn schema_of<'py>(
     py: Python<'py>,
@@ -264,11 +290,17 @@ impl Table {
     /// numbers are stored by. `copy` lets the document be edited while the export lives. `text`
     /// is `"utf8"`, `"large"` or `"view"`. `batch_rows` is the count of rows in a record batch.
     /// Rows times columns above `max_cells`, by default 64 for each byte of the document, raise
-    /// `LimitError`. Columns of mixed values are JSON text, which has no infinity and no NaN: they
-    /// raise an error, or become null with `non_finite="null"`.
+    /// `LimitError`.
+    ///
+    /// `mixed` says what a column of several kinds of values is, such as texts and numbers:
+    /// `"text"`, texts as they are and the JSON of others; `"json"`, JSON of each value, marked by
+    /// the extension type `arrow.json`; or an error with `"raise"`. JSON has no infinity and no
+    /// NaN: they raise an error there, or become null with `non_finite="null"`. `numbers` says what
+    /// a column of numbers is that no type of numbers holds exactly, such as 0.5 and 2**53 + 1:
+    /// an error with `"raise"`, `"decimal"`, `"text"`, or `"float"`, which rounds.
     #[pyo3(signature = (
         *, narrow=false, copy=false, text="utf8", batch_rows=None, max_cells=None,
-        non_finite="error"
+        non_finite="error", numbers="raise", mixed="text"
     ))]
     #[allow(clippy::too_many_arguments, reason = "options by their names")]
     fn with_options(
@@ -280,6 +312,8 @@ impl Table {
         batch_rows: Option<usize>,
         max_cells: Option<u64>,
         non_finite: &str,
+        numbers: &str,
+        mixed: &str,
     ) -> PyResult<Table> {
         let layout = match text {
             "utf8" => TextLayout::Utf8,
@@ -292,7 +326,7 @@ impl Table {
             }
         };
         let non_finite = encode::non_finite(non_finite)?;
-        let mut options = ExportOptions::new().narrow(narrow).text(layout).non_finite(non_finite);
+        let mut options = exact(numbers, mixed)?.narrow(narrow).text(layout).non_finite(non_finite);
         if let Some(rows) = batch_rows {
             options = options.batch_rows(rows);
         }

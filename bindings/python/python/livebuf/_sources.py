@@ -12,11 +12,11 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, TypeVar, get_args
 
 from . import _files
 from ._errors import DamagedError, Error, MissingKeyError, WrongTypeError
-from ._livebuf import Document, Log, Partial, Table, dumps, from_arrow
+from ._livebuf import Document, Log, LogColumns, Partial, Table, dumps, from_arrow
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -28,6 +28,16 @@ OnFileError = Literal["raise", "skip"]
 OnValueError = Literal["raise", "null"]
 MissingColumns = Literal["insert", "raise"]
 ExtraColumns = Literal["raise", "ignore"]
+Numbers = Literal["raise", "decimal", "text", "float"]
+Mixed = Literal["text", "json", "raise"]
+
+
+class Options(TypedDict, total=False):
+    """Options of exports to Arrow: see `Table.with_options`."""
+
+    numbers: Numbers
+    mixed: Mixed
+
 
 DOCUMENT, LOG = ".lbuf", ".lblog"
 
@@ -161,6 +171,9 @@ class PartialTable:
     def select(self, columns: Any) -> PartialTable:
         return PartialTable(self.part, lambda doc: self.find(doc).select(columns))
 
+    def with_options(self, **options: Any) -> PartialTable:
+        return PartialTable(self.part, lambda doc: self.find(doc).with_options(**options))
+
     def __arrow_c_schema__(self) -> object:
         return self._read(lambda table: table.__arrow_c_schema__())
 
@@ -175,7 +188,9 @@ Unread = tuple[int, Callable[[], Table | PartialTable]]
 class Rows(ABC):
     """The rows of a document's table, or of a log. Holds the file open."""
 
-    def __init__(self, path: str, num_rows: int, producer: Table | PartialTable | Log) -> None:
+    def __init__(
+        self, path: str, num_rows: int, producer: Table | PartialTable | LogColumns
+    ) -> None:
         self.path = path
         self.num_rows = num_rows
         self.schema = Schema(producer)
@@ -215,10 +230,11 @@ class OfDocument(Rows):
 class OfLog(Rows):
     """The rows of a log. A read takes the groups that it needs into memory."""
 
-    def __init__(self, path: str, log: Log, trusted: bool) -> None:
+    def __init__(self, path: str, log: Log, trusted: bool, options: Options) -> None:
         self.log = log
         self.trusted = trusted
-        super().__init__(path, len(log), log)
+        self.options = options
+        super().__init__(path, len(log), log.with_options(**options))
 
     def tables(self, start: int, stop: int, *, skips: bool = False) -> Iterator[Unread]:
         for index, (first, end) in enumerate(self.log._groups()):
@@ -236,8 +252,13 @@ class OfLog(Rows):
                 yield from self._sound(index, start, stop, error)
 
     def _part(self, index: int, start: int, stop: int) -> Table:
-        table: Table = self.log._group(index, self.trusted).root.table
-        return table.slice(start, stop)
+        return self._table(self.log._group(index, self.trusted), start, stop)
+
+    def _table(self, found: Document | Exception, start: int, stop: int) -> Table:
+        if isinstance(found, Exception):
+            raise found
+        table: Table = found.root.table
+        return table.slice(start, stop).with_options(**self.options)
 
     def _sound(self, index: int, start: int, stop: int, error: DamagedError) -> Iterator[Unread]:
         """What can be read of a damaged group, and errors for the rest. Rows that are in no full
@@ -246,7 +267,7 @@ class OfLog(Rows):
         for first, end, found in parts:
             low, high = max(start, first), min(stop, end)
             if low < high:
-                yield low, functools.partial(_or_raise, found, low - first, high - first)
+                yield low, functools.partial(self._table, found, low - first, high - first)
 
     def schemas(self, skips: bool) -> Iterator[Callable[[], Schema]]:
         if not skips:
@@ -256,14 +277,7 @@ class OfLog(Rows):
             yield lambda read=read: Schema(read())
 
 
-def _or_raise(found: Document | Exception, start: int, stop: int) -> Table:
-    if isinstance(found, Exception):
-        raise found
-    table: Table = found.root.table
-    return table.slice(start, stop)
-
-
-def open_rows(path: str, table: str, trusted: bool) -> Rows:
+def open_rows(path: str, table: str, trusted: bool, options: Options) -> Rows:
     """Opens a file for reading: mapped where it is local; at a URL what is needed is fetched."""
     with named(path):
         file = path
@@ -275,16 +289,18 @@ def open_rows(path: str, table: str, trusted: bool) -> Rows:
                     part = Partial(source)
                 except DamagedError:
                     if _is_log(source.read(0, min(4, source.size))):
-                        return OfLog(path, Log._elsewhere(source, path), trusted)
+                        return OfLog(path, Log._elsewhere(source, path), trusted, options)
                     raise
-                return OfDocument(path, PartialTable(part, lambda doc: table_at(doc, table)))
+                found = PartialTable(part, lambda doc: table_at(doc, table))
+                return OfDocument(path, found.with_options(**options))
         with open(file, "rb") as opened:
             is_log = _is_log(opened.read(4))
         if is_log:
-            return OfLog(path, Log(file), trusted)
+            return OfLog(path, Log(file), trusted, options)
         from . import open as open_document
 
-        return OfDocument(path, table_at(open_document(file, trusted=trusted), table))
+        local = table_at(open_document(file, trusted=trusted), table)
+        return OfDocument(path, local.with_options(**options))
 
 
 def _is_log(magic: bytes) -> bool:
@@ -338,15 +354,25 @@ class Part(NamedTuple):
 class Source:
     """The table in each of some files. It can be pickled, and opens files only to read."""
 
-    def __init__(self, files: list[str], table: str, on_error: OnFileError, trusted: bool) -> None:
+    def __init__(
+        self,
+        files: list[str],
+        table: str,
+        on_error: OnFileError,
+        trusted: bool,
+        options: Options | None = None,
+    ) -> None:
         one_of("on_error", on_error, OnFileError)
+        self.options = options or Options()
+        for name, value in self.options.items():
+            one_of(name, value, Numbers if name == "numbers" else Mixed)
         self.files = files
         self.table = table
         self.on_error: OnFileError = on_error
         self.trusted = trusted
 
     def rows(self, path: str) -> Rows | None:
-        return guarded(lambda: open_rows(path, self.table, self.trusted), self.on_error)
+        return guarded(lambda: open_rows(path, self.table, self.trusted, self.options), self.on_error)
 
     def infer(
         self,

@@ -30,7 +30,15 @@ from . import _sources
 from ._sources import PART_ROWS, Batch, Part, Source
 
 if TYPE_CHECKING:
-    from ._sources import ExtraColumns, MissingColumns, OnFileError, Paths
+    from ._sources import (
+        ExtraColumns,
+        MissingColumns,
+        Mixed,
+        Numbers,
+        OnFileError,
+        Options,
+        Paths,
+    )
 
 __all__ = ["read"]
 
@@ -47,13 +55,15 @@ def read(
     missing_columns: MissingColumns = "insert",
     extra_columns: ExtraColumns | None = None,
     on_error: OnFileError = "raise",
+    numbers: Numbers = "raise",
+    mixed: Mixed = "text",
     partition_rows: int = PART_ROWS,
     trusted: bool = False,
 ) -> Any:
     """The tables in documents and logs as a `dask.dataframe.DataFrame`, by `from_map`.
 
-    `paths`, `table`, `infer_files`, `missing_columns`, `extra_columns`, `on_error` and `trusted`
-    are as in `livebuf.polars.scan`. `schema` is a `pyarrow.Schema`.
+    `paths`, `table`, `infer_files`, `missing_columns`, `extra_columns`, `on_error`,
+    `numbers`, `mixed` and `trusted` are as in `livebuf.polars.scan`. `schema` is a `pyarrow.Schema`.
 
     Each file becomes partitions of at most `partition_rows` rows. A file at a URL of fsspec is
     one partition; of a document there only what is needed is fetched. Workers open files
@@ -65,7 +75,8 @@ def read(
     """
     _sources.one_of("missing_columns", missing_columns, _sources.MissingColumns)
     files = [_sources.absolute(path) for path in _sources.find(paths)]
-    source = Source(files, table, on_error, trusted)
+    options: Options = {"numbers": numbers, "mixed": mixed}
+    source = Source(files, table, on_error, trusted, options)
     if schema is None:
         inferred = source.infer(infer_files, pa.schema, _sources.join_arrow)
     else:

@@ -36,7 +36,7 @@ from ._sources import Batch, Part, PartialTable, Schema, Source
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ._sources import ExtraColumns, MissingColumns, OnFileError, OnValueError, Path, Paths
+    from ._sources import ExtraColumns, MissingColumns, Mixed, Numbers, OnFileError, Options, OnValueError, Path, Paths
 
 __all__ = ["extract", "scan", "write"]
 
@@ -53,6 +53,8 @@ def scan(
     missing_columns: MissingColumns = "insert",
     extra_columns: ExtraColumns | None = None,
     on_error: OnFileError = "raise",
+    numbers: Numbers = "raise",
+    mixed: Mixed = "text",
     trusted: bool = False,
 ) -> pl.LazyFrame:
     """The tables in documents and logs as one lazy frame, file by file in the order of `paths`.
@@ -74,14 +76,16 @@ def scan(
     and else are an error that names file and field.
 
     `on_error="skip"` passes over damaged files, and over what is damaged in logs, with a
-    `RuntimeWarning` that names them. `trusted=True` does not validate: for files that you wrote.
+    `RuntimeWarning` that names them. `numbers` and `mixed` are those of `Table.with_options`.
+    `trusted=True` does not validate: for files that you wrote.
 
     Raises `FileNotFoundError` where there is no file, `livebuf.Error` where one is damaged, has no
     such table or has values that do not fit the schema. Errors name the file and the rows.
     polars before 2.0 raises its own `ComputeError` with the same text.
     """
     _sources.one_of("missing_columns", missing_columns, _sources.MissingColumns)
-    source = Source(_sources.find(paths), table, on_error, trusted)
+    options: Options = {"numbers": numbers, "mixed": mixed}
+    source = Source(_sources.find(paths), table, on_error, trusted, options)
     if schema is None:
         columns = source.infer(infer_files, _schema, _joined)
     else:
@@ -106,13 +110,17 @@ def _joined(one: pl.Schema, two: pl.Schema, above: str = "") -> pl.Schema:
 
 def _wider(name: str, one: Any, two: Any) -> Any:
     """The type that has the values of both."""
-    if one == two:
+    if one == two or two == pl.Null:
         return one
+    if one == pl.Null:
+        return two
     if isinstance(one, pl.Struct) and isinstance(two, pl.Struct):
         return pl.Struct(_joined(pl.Schema(one), pl.Schema(two), f"{name}."))
     lists = (pl.List, pl.Array)
     if isinstance(one, lists) and isinstance(two, lists):
         return pl.List(_wider(f"{name}[]", one.inner, two.inner))
+    if one.is_nested() or two.is_nested():
+        raise _sources.differ(name, one, two)
     try:
         pair = [pl.Schema({name: dtype}).to_frame() for dtype in (one, two)]
         return pl.concat(pair, how="vertical_relaxed").schema[name]
