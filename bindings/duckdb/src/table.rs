@@ -278,8 +278,9 @@ unsafe extern "C" fn bind(info: duckdb_bind_info) {
             return Err(Fault::Argument(1, "a path or a pattern of paths"));
         };
         let pointer = pointer.map_or(Ok(String::new()), |pointer| pointer.text())?;
-        let given = |argument: Option<Argument>| argument.is_some_and(|argument| argument.bool());
-        let call = Call::new(&pattern.text()?, pointer, given(filename), given(union))?;
+        let filename = filename.is_some_and(|argument| argument.bool());
+        let union = union.is_none_or(|argument| argument.bool());
+        let call = Call::new(&pattern.text()?, pointer, filename, union)?;
         for (name, kind) in call.columns() {
             // SAFETY: DuckDB copies both.
             unsafe { duckdb_bind_add_result_column(info, name.as_ptr(), kind.raw()) };

@@ -57,7 +57,7 @@ def _by(loads: Callable[[bytes], Any]) -> Reader:
 
 def _columns(document: Any) -> Answer:
     table = document["coordinates"].table
-    x, y, z = (table.column(name).numpy() for name in "xyz")
+    x, y, z = (table.column(name).numpy(narrow=True) for name in "xyz")
     return float(x.mean()), float(y.mean()), float(z.mean())
 
 

@@ -10,7 +10,7 @@ use crate::decode;
 use crate::edit::Edits;
 use crate::encode::Given;
 use crate::error::{self, Fault, Held, expected};
-use crate::export::{self, Numbers, Rows};
+use crate::export::{self, Numbers, Rows, Wish};
 use crate::history::{Change, Effect, Taken};
 use crate::pointer::{fallback, pointer_below};
 use crate::query::{self, Matches};
@@ -41,6 +41,10 @@ fn joined<'py>(one: &Bound<'py, PyAny>, two: &Bound<'py, PyAny>) -> PyResult<Bou
 }
 
 impl Array {
+    fn numbers(slf: &Bound<'_, Self>) -> Numbers {
+        Numbers::new(Columnar::Array(slf.clone().unbind()), Vec::new(), Rows::ALL)
+    }
+
     /// The element at an index from the front; `None` beyond the end.
     #[inline]
     fn at<'py>(slf: &Bound<'py, Self>, index: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -411,25 +415,49 @@ impl Array {
         Column { source: Columnar::Array(slf.clone().unbind()), path: Vec::new(), rows: Rows::ALL }
     }
 
-    /// The elements as a numpy array on the document's memory, if they are stored as numbers of
-    /// one type.
+    /// The elements as a numpy array: integers as `int64`, or `uint64` where some need it, floats
+    /// as `float64`, booleans, dates and times as numpy's, whatever width they are stored by.
+    /// Tensors keep their own type. `numpy.asarray(array)` gives the same. Where the stored
+    /// type is that already, the array is on the document's memory, and edits raise
+    /// `ExportedError` while it lives, unless `copy=True`.
     ///
-    /// Edits raise `ExportedError` while the numpy array lives, unless `copy=True`. With
-    /// `writable=True` writing to it changes the document. Raises `WrongTypeError` for arrays
-    /// of anything else.
+    /// With `narrow=True` it has the stored type, such as `int8`, and is never a copy: mind that
+    /// arithmetic on such arrays wraps. With `writable=True`, which needs `narrow=True` unless the
+    /// array is a tensor, writing to it changes the document.
     ///
     /// With `masked=True` elements may be null: it is a masked array, `numpy.ma`, in which these
-    /// are masked. Booleans, and numbers that are not stored by one type, are copied then. A masked
-    /// array cannot be `writable`.
-    #[pyo3(signature = (*, copy=false, writable=false, masked=false))]
+    /// are masked. A masked array cannot be `writable`.
+    ///
+    /// Raises `WrongTypeError` where an element is null, or numpy has no type for all of them.
+    #[pyo3(signature = (*, copy=false, writable=false, masked=false, narrow=false))]
     fn numpy<'py>(
         slf: &Bound<'py, Self>,
         copy: bool,
         writable: bool,
         masked: bool,
+        narrow: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let numbers = Numbers::new(Columnar::Array(slf.clone().unbind()), Vec::new(), Rows::ALL);
-        numbers.array(slf.py(), copy, writable, masked)
+        let wish = Wish { copy, writable, masked, narrow };
+        Self::numbers(slf).array(slf.py(), wish)
+    }
+
+    /// For `numpy.asarray(array)`: as `numpy()`, or for other values what numpy makes of a list.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let list = || compare::plain(slf.py(), &slf.get().view, None);
+        Self::numbers(slf).for_numpy(slf.py(), dtype, copy, list)
+    }
+
+    /// A `memoryview` of the numbers as they are stored, without a copy: bytes of 8 to 64 bits,
+    /// days and microseconds of dates and times. Edits raise `ExportedError` while it lives.
+    ///
+    /// Raises `BufferError` where the elements are not stored as numbers of one type.
+    fn memoryview<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::numbers(slf).memoryview(slf.py())
     }
 
     /// The length of each dimension, where the array is a tensor; else `None`.
@@ -590,15 +618,14 @@ impl Array {
         Ok(format!("<livebuf.Array of {length}: {}{more}>", shown.join(", ")))
     }
 
-    /// The buffer protocol: C passes a structure to fill.
+    /// The buffer protocol, of tensors: C passes a structure to fill.
     #[allow(unsafe_code)]
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,
         view: *mut pyo3::ffi::Py_buffer,
         flags: std::os::raw::c_int,
     ) -> PyResult<()> {
-        let numbers = Numbers::new(Columnar::Array(slf.clone().unbind()), Vec::new(), Rows::ALL);
-        export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
+        export::of_tensor(slf.py(), slf.as_any(), &Self::numbers(&slf), view, flags)
     }
 
     #[allow(unsafe_code)]

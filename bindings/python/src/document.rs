@@ -653,8 +653,9 @@ impl Document {
     /// `flush()`. With `commit=False` they are rolled back. From then on views raise
     /// `ClosedError`. Closing again does nothing.
     ///
-    /// Raises `ExportedError` while a memoryview, numpy array or Arrow export lives. Raises
-    /// `OSError` where the edits cannot be written: the document then stays open.
+    /// A file that was opened to be read, by `"r"` or `"c"`, stays mapped and locked for
+    /// memoryviews, numpy arrays and Arrow exports, until the last of them is gone. Other documents
+    /// raise `ExportedError` while one lives. Raises `OSError` where the edits cannot be written: the document then stays open.
     #[pyo3(signature = (*, commit=true))]
     fn close(slf: &Bound<'_, Self>, commit: bool) -> PyResult<()> {
         let (py, document) = (slf.py(), slf.get());
@@ -678,11 +679,18 @@ impl Document {
             None if commit => document.commit(py, &state)?,
             None => {}
         }
-        if document.exports().load(Ordering::Acquire) > 0 {
+        // What is only read may stay in memory as long as somebody looks at it.
+        let is_read = matches!(slf.get().mode(), Some("r" | "c"));
+        let is_exported = document.exports().load(Ordering::Acquire) > 0;
+        if is_exported && !is_read {
             return Err(Fault::Exported.into());
         }
         let Some(editor) = state.editor.take() else { return Ok(()) };
         drop(state);
+        if is_exported {
+            document.keep_for_exports(editor.into_parts().0);
+            return Ok(());
+        }
         let used = editor.as_bytes().len() as u64;
         let memory = editor.into_parts().0;
         py.detach(|| memory.into_shared().map_or(Ok(()), |file| file.finish(used)))

@@ -172,7 +172,7 @@ impl From<Fault> for PyErr {
                 make(py, |c| &c.stale, message.to_owned(), ErrorKind::StaleHandle, None)
             }
             Fault::Exported => {
-                let message = "the document cannot be edited while a memoryview, numpy array or \
+                let message = "the document cannot be edited or closed while a memoryview, numpy array or \
                                Arrow export of it lives: release them, or export with copy=True";
                 make(py, |c| &c.exported, message.to_owned(), ErrorKind::ReadOnly, None)
             }

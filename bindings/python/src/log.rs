@@ -475,6 +475,13 @@ impl Log {
         Ok(LogColumns { joined })
     }
 
+    /// The same columns with other options for the export: as those of `Table.with_options`.
+    #[pyo3(signature = (*, numbers="raise", mixed="text"))]
+    fn with_options(&self, py: Python<'_>, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
+        let options = table::exact(numbers, mixed)?;
+        Ok(LogColumns { joined: self.columns(py)?.joined.clone().options(options) })
+    }
+
     /// The columns' names and their Arrow types in words. Reads the groups that no schema and no
     /// export of this `Log` has read yet: all of them at first.
     #[getter]
@@ -532,6 +539,31 @@ impl Log {
             Some(bytes) => view::Document::open(Memory::copy(py, &bytes)?, trusted),
             None => Err(error::row(py, index as isize, self._groups(py)?.len() as u64)),
         }
+    }
+
+    /// What can be read of the rows of a damaged group, if they are behind the last full one: the
+    /// first row of each part, the one behind its last, and a document or an error.
+    fn _sound<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+    ) -> PyResult<Vec<(u64, u64, Bound<'py, PyAny>)>> {
+        let reader = self.snapshot(py)?;
+        if index < reader.stats().groups as usize {
+            return Ok(Vec::new());
+        }
+        let parts = py.detach(|| reader.sound_tail()).map_err(|failure| error::log(py, &failure))?;
+        let parts = parts.into_iter().map(|(rows, found)| {
+            let found = match found {
+                Ok(group) => {
+                    let document = view::Document::owned(py, group.document())?;
+                    Bound::new(py, document)?.into_any()
+                }
+                Err(failure) => error::log(py, &failure).into_value(py).into_bound(py).into_any(),
+            };
+            Ok((rows.start, rows.end, found))
+        });
+        parts.collect()
     }
 
     #[pyo3(signature = (*_exception))]
@@ -677,6 +709,13 @@ pub(crate) struct LogColumns {
 
 #[pymethods]
 impl LogColumns {
+    /// The same columns with other options for the export: as those of `Table.with_options`.
+    #[pyo3(signature = (*, numbers="raise", mixed="text"))]
+    fn with_options(&self, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
+        let options = table::exact(numbers, mixed)?;
+        Ok(LogColumns { joined: self.joined.clone().options(options) })
+    }
+
     /// The columns' names and their Arrow types in words: as `Log.schema`.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

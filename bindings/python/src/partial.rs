@@ -1,6 +1,5 @@
 //! `livebuf.Partial`: a document elsewhere, of which only the parts that are read are fetched.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -238,7 +237,9 @@ impl Document {
     fn end(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.lock(py)?;
         let memory = state.editor.take().map(|editor| editor.into_parts().0);
-        state.kept = memory.filter(|_| self.exports().load(Ordering::Acquire) > 0);
+        if let Some(memory) = memory {
+            self.keep_for_exports(memory);
+        }
         Ok(())
     }
 }

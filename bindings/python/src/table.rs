@@ -16,7 +16,7 @@ use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyList, PySlice, PyString
 use crate::decode::{self, CollectorPause};
 use crate::encode::{self, Given};
 use crate::error::{self, Held, expected};
-use crate::export::{self, Numbers, Rows};
+use crate::export::{self, Numbers, Rows, Wish};
 use crate::extended::{self, Class, Read, Refused};
 use crate::search::{Bounding, End, find_number_text, rows_of, rows_of_numbers, rows_of_texts};
 use crate::view::{Columnar, Document};
@@ -95,7 +95,7 @@ impl livebuf_arrow::Document for Copied {
 
 impl Drop for Exported {
     fn drop(&mut self) {
-        self.document.get().exports().fetch_sub(1, Ordering::AcqRel);
+        self.document.get().end_export();
     }
 }
 
@@ -126,15 +126,10 @@ impl Table {
             return Ok(vec![name]);
         }
         let whole = vec![name];
-        let is_key = self.source.view().read(py, |value| {
-            let Some(values) = export::values(value)? else { return Ok(false) };
-            let Some(table) = values.table()? else { return Ok(false) };
-            Ok(table.column(whole[0].as_str())?.is_some())
-        })?;
-        if is_key {
-            return Ok(whole);
+        match self.source.view().read(py, |value| export::has(value, &whole))? {
+            true => Ok(whole),
+            false => Ok(whole[0].split('.').map(str::to_owned).collect()),
         }
-        Ok(whole[0].split('.').map(str::to_owned).collect())
     }
 
     fn exporter(&self, py: Python<'_>) -> PyResult<Exporter> {
@@ -184,7 +179,7 @@ impl Table {
 
 impl Table {
     fn column_of(&self, py: Python<'_>, path: Vec<String>) -> PyResult<Column> {
-        self.source.view().read(py, |value| export::column(value, &path).map(drop))?;
+        let path = self.source.view().read(py, |value| export::named(value, path))?;
         Ok(Column { source: self.source.clone_ref(py), path, rows: self.rows })
     }
 }
@@ -218,6 +213,32 @@ fn keys_of(
         Ok(name) => split(name),
         Err(_) => Err(expected("a column's key, or a tuple of keys,", name)),
     }
+}
+
+/// Options for values that have no type of Arrow in common.
+pub(crate) fn exact(numbers: &str, mixed: &str) -> PyResult<ExportOptions> {
+    let numbers = match numbers {
+        "raise" => livebuf_arrow::Numbers::Error,
+        "decimal" => livebuf_arrow::Numbers::Decimal,
+        "text" => livebuf_arrow::Numbers::Text,
+        "float" => livebuf_arrow::Numbers::Float,
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "numbers must be \"raise\", \"decimal\", \"text\" or \"float\", not {numbers:?}"
+            )));
+        }
+    };
+    let mixed = match mixed {
+        "text" => livebuf_arrow::Mixed::Text,
+        "json" => livebuf_arrow::Mixed::Json,
+        "raise" => livebuf_arrow::Mixed::Error,
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "mixed must be \"text\", \"json\" or \"raise\", not {mixed:?}"
+            )));
+        }
+    };
+    Ok(ExportOptions::new().numbers(numbers).mixed(mixed))
 }
 
 /// Names of columns and their Arrow types in words, as a dict.
@@ -269,11 +290,17 @@ impl Table {
     /// numbers are stored by. `copy` lets the document be edited while the export lives. `text`
     /// is `"utf8"`, `"large"` or `"view"`. `batch_rows` is the count of rows in a record batch.
     /// Rows times columns above `max_cells`, by default 64 for each byte of the document, raise
-    /// `LimitError`. Columns of mixed values are JSON text, which has no infinity and no NaN: they
-    /// raise an error, or become null with `non_finite="null"`.
+    /// `LimitError`.
+    ///
+    /// `mixed` says what a column of several kinds of values is, such as texts and numbers:
+    /// `"text"`, texts as they are and the JSON of others; `"json"`, JSON of each value, marked by
+    /// the extension type `arrow.json`; or an error with `"raise"`. JSON has no infinity and no
+    /// NaN: they raise an error there, or become null with `non_finite="null"`. `numbers` says what
+    /// a column of numbers is that no type of numbers holds exactly, such as 0.5 and 2**53 + 1:
+    /// an error with `"raise"`, `"decimal"`, `"text"`, or `"float"`, which rounds.
     #[pyo3(signature = (
         *, narrow=false, copy=false, text="utf8", batch_rows=None, max_cells=None,
-        non_finite="error"
+        non_finite="error", numbers="raise", mixed="text"
     ))]
     #[allow(clippy::too_many_arguments, reason = "options by their names")]
     fn with_options(
@@ -285,6 +312,8 @@ impl Table {
         batch_rows: Option<usize>,
         max_cells: Option<u64>,
         non_finite: &str,
+        numbers: &str,
+        mixed: &str,
     ) -> PyResult<Table> {
         let layout = match text {
             "utf8" => TextLayout::Utf8,
@@ -297,7 +326,7 @@ impl Table {
             }
         };
         let non_finite = encode::non_finite(non_finite)?;
-        let mut options = ExportOptions::new().narrow(narrow).text(layout).non_finite(non_finite);
+        let mut options = exact(numbers, mixed)?.narrow(narrow).text(layout).non_finite(non_finite);
         if let Some(rows) = batch_rows {
             options = options.batch_rows(rows);
         }
@@ -379,8 +408,8 @@ impl Table {
         Ok(self.rows.count(self.source.view().len(py)?))
     }
 
-    /// Whether the rows are stored as columns. Others can be exported too, but have no columns
-    /// to read in place. So can an object of which a member was removed, until `compact()`.
+    /// Whether the rows lie in the document as columns. Tables do the same either way; this one
+    /// faster.
     #[getter]
     fn stored(&self, py: Python<'_>) -> PyResult<bool> {
         self.source.view().read(py, |value| match export::values(value)? {
@@ -389,29 +418,21 @@ impl Table {
         })
     }
 
-    /// Keys of the columns that the rows are stored as, in their order. An array that holds no
-    /// objects has one column, its elements: `["value"]`.
+    /// The columns' names, in the order in which the keys are met; those of `schema`. An array that
+    /// holds other things than objects has one column, its elements: `["value"]`.
     #[getter]
     fn column_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        if let Some(selected) = &self.selected {
-            return Ok(selected.iter().map(|path| path.join(".")).collect());
+        match &self.selected {
+            Some(selected) => Ok(selected.iter().map(|path| path.join(".")).collect()),
+            None => self.source.view().read(py, export::names),
         }
-        self.source.view().read(py, |value| {
-            let Some(values) = export::values(value)? else { return Ok(Vec::new()) };
-            let Some(table) = values.table()? else {
-                let one = !export::holds_objects(&values);
-                return Ok(one.then(|| export::VALUES.to_owned()).into_iter().collect());
-            };
-            table.columns().map(|column| Ok(column?.0.to_owned())).collect()
-        })
     }
 
     /// A column by its key, or by several keys that lead down through nested objects. If the rows are
     /// members of an object, `key` is the column of their keys; `_key` if they have a `key`
-    /// themselves.
+    /// themselves. Rows that lack the key have `None` there.
     ///
-    /// Raises `MissingKeyError` where there is none of that name, `WrongTypeError` where the
-    /// objects of the array are not stored as columns.
+    /// Raises `MissingKeyError` where there are rows, and none has it.
     #[pyo3(signature = (*path))]
     fn column(&self, py: Python<'_>, path: &Bound<'_, PyTuple>) -> PyResult<Column> {
         if path.is_empty() {
@@ -440,14 +461,26 @@ pub(crate) struct Column {
 }
 
 impl Column {
+    fn numbers(&self, py: Python<'_>) -> Numbers {
+        Numbers::new(self.source.clone_ref(py), self.path.clone(), self.rows)
+    }
+
     fn read<R>(
         &self,
         py: Python<'_>,
         look: impl FnOnce(livebuf::Column<'_, Checked>) -> Held<R>,
     ) -> PyResult<R> {
-        let Rows { start, stop } = self.rows;
+        self.read_some(py, self.rows, look)
+    }
+
+    fn read_some<R>(
+        &self,
+        py: Python<'_>,
+        rows: Rows,
+        look: impl FnOnce(livebuf::Column<'_, Checked>) -> Held<R>,
+    ) -> PyResult<R> {
         let view = self.source.view();
-        view.read(py, |value| look(export::column(value, &self.path)?.slice(start..stop)))
+        view.read(py, |value| export::with_column(value, &self.path, rows, look))
     }
 
     /// The same for a search whose answer are numbers of rows.
@@ -478,7 +511,7 @@ fn wanted(object: &Bound<'_, PyAny>) -> PyResult<Option<Extended>> {
 #[pymethods]
 impl Column {
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.read(py, |column| Ok(column.len()))
+        Ok(self.rows.count(self.source.view().len(py)?))
     }
 
     /// The value of a row as a plain one; `None` where the row has none. With a slice, the column
@@ -504,7 +537,8 @@ impl Column {
         if row < 0 || row as usize >= length {
             return Err(error::index(py, given, length));
         }
-        self.read(py, |column| match column.get(row as usize)? {
+        let row = self.rows.part(row as usize..row as usize + 1);
+        self.read_some(py, row, |column| match column.get(0)? {
             Some(value) => {
                 let mut left = decode::default_budget(value.document_length());
                 Ok(decode::to_python_within(py, &value, &mut left)?)
@@ -526,8 +560,8 @@ impl Column {
         self.read(py, |column| Ok(format!("{:?}", column.column_type())))
     }
 
-    /// The first row, from `start` on, that holds this number, text, boolean, date, time, UUID
-    /// or null; `None` where there is none. An `int` of any size finds integers, a `float` floats,
+    /// The first row, from `start` on, that holds this number, text, boolean, date, time or UUID,
+    /// or, for `None`, has null or no value; `None` where there is none. An `int` of any size finds integers, a `float` floats,
     /// a `Decimal` decimals of the same value.
     #[pyo3(signature = (value, start=0))]
     fn find(&self, value: &Bound<'_, PyAny>, start: usize) -> PyResult<Option<usize>> {
@@ -552,6 +586,14 @@ impl Column {
         self.read(value.py(), |column| {
             let rows = column.slice(start..);
             let given = given.value();
+            if matches!(given, New::Null) {
+                for (row, value) in rows.iter().enumerate() {
+                    if value?.is_none_or(|value| value.is_null()) {
+                        return Ok(Some(row + start));
+                    }
+                }
+                return Ok(None);
+            }
             let number = match given {
                 New::Copy(value) => value.as_number_text()?,
                 _ => None,
@@ -619,20 +661,20 @@ impl Column {
         let view = self.source.view();
         view.read(py, |value| {
             let _pause = CollectorPause::new();
-            let Rows { start, stop } = self.rows;
-            let column = export::column(value, &self.path)?.slice(start..stop);
             let mut left = max_values.unwrap_or(decode::default_budget(value.document_length()));
-            let values = PyList::empty(py);
-            for value in column.iter() {
-                left = left
-                    .checked_sub(1)
-                    .ok_or_else(|| livebuf::Error::new(livebuf::ErrorKind::BudgetExceeded, 0))?;
-                values.append(match value? {
-                    Some(value) => decode::to_python_within(py, &value, &mut left)?,
-                    None => py.None().into_bound(py),
-                })?;
-            }
-            Ok(values.into_any())
+            export::with_column(value, &self.path, self.rows, |column| {
+                let values = PyList::empty(py);
+                for value in column.iter() {
+                    left = left.checked_sub(1).ok_or_else(|| {
+                        livebuf::Error::new(livebuf::ErrorKind::BudgetExceeded, 0)
+                    })?;
+                    values.append(match value? {
+                        Some(value) => decode::to_python_within(py, &value, &mut left)?,
+                        None => py.None().into_bound(py),
+                    })?;
+                }
+                Ok(values.into_any())
+            })
         })
     }
 
@@ -654,18 +696,33 @@ impl Column {
         Ok((schema, PyCapsule::new_with_value(py, array, c"arrow_array")?))
     }
 
-    /// The values as a numpy array on the document's memory: as `Array.numpy`.
-    #[pyo3(signature = (*, copy=false, writable=false, masked=false))]
+    /// The values as a numpy array: as `Array.numpy`.
+    #[pyo3(signature = (*, copy=false, writable=false, masked=false, narrow=false))]
     fn numpy<'py>(
         &self,
         py: Python<'py>,
         copy: bool,
         writable: bool,
         masked: bool,
+        narrow: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let source = self.source.clone_ref(py);
-        let numbers = Numbers::new(source, self.path.clone(), self.rows);
-        numbers.array(py, copy, writable, masked)
+        self.numbers(py).array(py, Wish { copy, writable, masked, narrow })
+    }
+
+    /// For `numpy.asarray(column)`: as `numpy()`, or for other values what numpy makes of a list.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.numbers(py).for_numpy(py, dtype, copy, || self.to_python(py, None))
+    }
+
+    /// A `memoryview` of the numbers as they are stored: as `Array.memoryview`.
+    fn memoryview<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.numbers(py).memoryview(py)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -678,10 +735,8 @@ impl Column {
         view: *mut pyo3::ffi::Py_buffer,
         flags: std::os::raw::c_int,
     ) -> PyResult<()> {
-        let column = slf.get();
-        let source = column.source.clone_ref(slf.py());
-        let numbers = Numbers::new(source, column.path.clone(), column.rows);
-        export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
+        let numbers = slf.get().numbers(slf.py());
+        export::of_tensor(slf.py(), slf.as_any(), &numbers, view, flags)
     }
 
     unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer) {
@@ -710,10 +765,12 @@ impl ColumnValues {
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         if self.ready.is_empty() {
             let (from, column) = (self.next, self.column.get());
-            self.ready = column.read(py, |column| {
+            // More and more, since each time begins by finding its place.
+            let count = from.clamp(READ_AT_ONCE, 64 * READ_AT_ONCE);
+            let part = column.rows.part(from..from.saturating_add(count));
+            self.ready = column.read_some(py, part, |column| {
                 let mut left = None;
-                let part = column.slice(from..from.saturating_add(READ_AT_ONCE));
-                let mut values = part.iter().map(|value| match value? {
+                let mut values = column.iter().map(|value| match value? {
                     Some(value) => {
                         let left = left
                             .get_or_insert_with(|| decode::default_budget(value.document_length()));

@@ -16,7 +16,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::ffi::OsString;
 use std::hash::BuildHasher;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -53,8 +53,6 @@ pub(crate) struct State {
     pub(crate) task: Option<Py<PyAny>>,
     /// The editor, while another task looks at the document.
     pub(crate) hidden: Option<Editor<Memory>>,
-    /// The memory of a partial document that is read no more, for its exports.
-    pub(crate) kept: Option<Memory>,
 }
 
 impl State {
@@ -139,6 +137,8 @@ pub(crate) struct Document {
     state: Lock<State>,
     /// Count of exports that look at the bytes.
     exports: AtomicUsize,
+    /// The memory of a document that was closed, for its exports.
+    kept: Mutex<Option<Memory>>,
     views: Views,
     pub(crate) source: Option<Source>,
 }
@@ -180,9 +180,9 @@ impl Document {
                 lent: false,
                 task: None,
                 hidden: None,
-                kept: None,
             }),
             exports: AtomicUsize::new(0),
+            kept: Mutex::default(),
             views: Views::default(),
             source: None,
         }
@@ -238,6 +238,25 @@ impl Document {
 
     pub(crate) fn exports(&self) -> &AtomicUsize {
         &self.exports
+    }
+
+    /// Keeps the memory of a document that nobody reads any more until its last export is gone.
+    pub(crate) fn keep_for_exports(&self, memory: Memory) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(memory);
+        // The last one may have gone meanwhile.
+        self.release_kept(self.exports.load(Ordering::Acquire));
+    }
+
+    /// One export is gone. Any thread may say so, attached or not.
+    pub(crate) fn end_export(&self) {
+        self.release_kept(self.exports.fetch_sub(1, Ordering::AcqRel) - 1);
+    }
+
+    fn release_kept(&self, exports: usize) {
+        if exports == 0 {
+            // Freed after the lock.
+            let _memory = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
     }
 
     /// Does long work on the document, detached from the interpreter and with the lock held.
@@ -309,7 +328,8 @@ pub(crate) struct Object {
 /// >>> list(digits)
 /// [1, 4, 1, 5, 9]
 ///
-/// Arrays of numbers offer their memory: `memoryview(array)`, `numpy.asarray(array)`.
+/// Arrays of numbers are arrays of numpy: `numpy.asarray(array)`. `array.memoryview()` is their
+/// memory.
 #[pyclass(frozen, sequence, weakref, module = "livebuf")]
 pub(crate) struct Array {
     pub(crate) view: View,

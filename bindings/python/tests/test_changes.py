@@ -102,13 +102,13 @@ def test_lent_numbers_count_as_changed() -> None:
     doc.set_state()
     with doc.recording() as changes:
         before = bytes(bytearray(bytes(doc)))
-        array = doc["x"].numpy(writable=True)
+        array = doc["x"].numpy(writable=True, narrow=True)
         array[3] = 7
         del array
         gc.collect()
     assert follow(before, changes, bytes(doc)) == bytes(doc)
     assert doc.state is None
-    array = doc["x"].numpy(writable=True)
+    array = doc["x"].numpy(writable=True, narrow=True)
     with pytest.raises(livebuf.ExportedError), doc.recording():
         pass
     del array

@@ -129,7 +129,7 @@ class TestJSONTypes:
     @pytest.mark.parametrize("width", [1, 2, 4, 8])
     def test_min_width(self, width: int) -> None:
         payload = livebuf.dumps([1, 2, 3], min_width=width)  # type: ignore[arg-type]
-        assert memoryview(livebuf.Document(payload).root).itemsize == width
+        assert livebuf.Document(payload).root.memoryview().itemsize == width
         assert livebuf.loads(payload) == [1, 2, 3]
 
     @pytest.mark.parametrize("width", [0, 3, 16])

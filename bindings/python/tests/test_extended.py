@@ -488,18 +488,18 @@ class TestTables:
     def test_memory(self) -> None:
         doc = Document.from_python(ROWS)
         table = doc.root.table
-        days = memoryview(table.column("day"))
+        days = table.column("day").memoryview()
         assert (days.format, days.itemsize, days.readonly) == ("i", 4, True)
         assert list(days) == [(row["day"] - date(1970, 1, 1)).days for row in ROWS]
         days.release()
-        moments = memoryview(Document.from_python([row["moment"] for row in ROWS]).root)
+        moments = Document.from_python([row["moment"] for row in ROWS]).root.memoryview()
         assert (moments.format, moments[1] - moments[0]) == ("q", 1)
         for name in ("price", "id"):
             with pytest.raises(BufferError, match="dates or times"):
-                memoryview(table.column(name))
+                table.column(name).memoryview()
         gaps = Document.from_python([DAY, None] * 9)
         with pytest.raises(BufferError, match="without null"):
-            memoryview(gaps.root)
+            gaps.root.memoryview()
 
     def test_numpy(self) -> None:
         np = pytest.importorskip("numpy")
@@ -596,7 +596,7 @@ class TestReading:
         """Bits that are no value of their type are an error, never another date."""
         day = Document.from_python([DAY] * 9)
         payload = bytearray(bytes(day))
-        days = memoryview(day.root)
+        days = day.root.memoryview()
         at = payload.index(bytes(days.cast("B")))
         days.release()
         payload[at : at + 4] = (3_000_000).to_bytes(4, "little")

@@ -324,7 +324,7 @@ class TestSessions:
         numpy = pytest.importorskip("numpy")
         path.write_bytes(livebuf.dumps({"values": [1.5] * 1000, "n": 1}, min_width=8))
         with livebuf.open(path, "r+") as doc:
-            array = doc["values"].numpy(writable=True)
+            array = doc["values"].numpy(writable=True, narrow=True)
             array[3] = 2.5
             doc.flush()
             assert on_disk(path)["values"][3] == 2.5
@@ -358,6 +358,40 @@ class TestSessions:
             doc.flush()
         doc.close()
         assert livebuf.load(path)["n"] == 8
+
+    @pytest.mark.parametrize("mode", ["r", "c"])
+    def test_exports_outlive_what_is_read(self, path: Path, mode: Any) -> None:
+        """The end of the block raised `ExportedError` for columns that need no copy, and not for
+        others: by their values."""
+        numpy = pytest.importorskip("numpy")
+        polars = pytest.importorskip("polars")
+        rows = [{"i": n, "x": n / 3, "t": f"text {n}"} for n in range(1000)]
+        livebuf.dump(rows, path)
+        with livebuf.open(path, mode) as doc:
+            frame = polars.DataFrame(doc.root.table)
+            array, whole = doc.root.table["x"].numpy(), memoryview(doc)
+        assert doc.closed
+        with pytest.raises(livebuf.ClosedError):
+            doc[0]
+        doc.close()
+        assert frame.to_dicts() == rows and array[1] == 1 / 3
+        assert bytes(whole) == path.read_bytes()
+        # The file is locked as long as it is looked at.
+        with pytest.raises(BlockingIOError):
+            livebuf.open(path, "r+")
+        del array
+        gc.collect()
+        whole.release()
+        # polars may keep the columns that it took over without a copy.
+        assert frame["x"].max() == 333.0
+        del frame
+        gc.collect()
+        with livebuf.open(path, "r+") as doc:
+            doc.root.append({"i": 1})
+        # A document that nobody holds any more.
+        frame = polars.DataFrame(livebuf.open(path, mode).root.table)
+        gc.collect()
+        assert frame["x"][1] == 1 / 3 and numpy.asarray(frame["x"])[3] == 1
 
     @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
     def test_memory_is_given_back(self, tmp_path: Path) -> None:

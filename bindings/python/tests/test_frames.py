@@ -8,6 +8,9 @@ methods that lead to rows fail.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import livebuf
@@ -472,9 +475,98 @@ def test_infinities_and_nan_in_columns_of_mixed_values() -> None:
     for options in ({}, {"copy": True}, {"text": "view"}):
         table = doc.root.table.with_options(non_finite="null", **options)
         found = livebuf.from_arrow(Stream(table.__arrow_c_stream__())).to_python()
-        assert [row["a"] for row in found] == ["1", '"x"', "null", "[null,2]"]
+        assert [row["a"] for row in found] == ["1", "x", "null", "[null,2]"]
     with pytest.raises(ValueError, match="non_finite must be"):
         doc.root.table.with_options(non_finite="zero")  # type: ignore[arg-type]
+
+
+class TestKinds:
+    """Types of Arrow follow from the kinds of values, not from the values that happen to be there."""
+
+    def test_lists(self) -> None:
+        """Lists of one length were fixed-size lists."""
+        pa = pytest.importorskip("pyarrow")
+        np = pytest.importorskip("numpy")
+        for lengths in ([2, 2, 2], [2, 1, 0], [1], [0]):
+            for tables in (True, False):
+                rows = [{"l": [n] * n, "t": np.ones(3, "f4")} for n in lengths * 5]
+                doc = livebuf.Document.from_python(rows, tables=tables)
+                schema = pa.schema(doc.root.table)
+                assert pa.types.is_list(schema.field("l").type)
+                assert schema.field("t").type == pa.list_(pa.float32(), 3)
+        pair = livebuf.Document.from_python([{"t": [np.ones(2), np.ones(2)]}] * 9)
+        assert pa.schema(pair.root.table).field("t").type == pa.list_(pa.list_(pa.float64(), 2))
+
+    def test_numbers_that_floats_round(self) -> None:
+        """Floats rounded integers without a word."""
+        pl = pytest.importorskip("polars")
+        values = [1, 2.5, 2**53 + 1]
+        table = livebuf.Document.from_python([{"a": value} for value in values]).root.table
+        with pytest.raises(livebuf.WrongTypeError, match=r'"a": .*such as 9007199254740993.*decimal'):
+            pl.DataFrame(table)
+        found = pl.DataFrame(table.with_options(numbers="decimal"))["a"]
+        assert found.to_list() == [Decimal(1), Decimal("2.5"), Decimal(2**53 + 1)]
+        found = pl.DataFrame(table.with_options(numbers="text"))["a"]
+        assert found.to_list() == ["1", "2.5", "9007199254740993"]
+        found = pl.DataFrame(table.with_options(numbers="float"))["a"]
+        assert found.to_list() == [1.0, 2.5, 2.0**53]
+        with pytest.raises(ValueError, match="numbers must be"):
+            table.with_options(numbers="round")  # type: ignore[arg-type]
+        # Integers that floats hold are no error, whatever their size.
+        exact = livebuf.Document.from_python([{"a": 2**60}, {"a": 0.5}]).root.table
+        assert pl.DataFrame(exact)["a"].to_list() == [2.0**60, 0.5]
+        both = livebuf.Document.from_python([{"a": 5}, {"a": Decimal("0.25")}]).root.table
+        assert pl.DataFrame(both)["a"].to_list() == [Decimal("5.00"), Decimal("0.25")]
+        # A consumer's schema rounds as little.
+        pa = pytest.importorskip("pyarrow")
+        integers = livebuf.Document.from_python([{"a": 2**53 + 1}]).root.table
+        asked = pa.schema([("a", pa.float64())])
+        with pytest.raises((livebuf.Error, pa.ArrowException), match="does not fit float64"):
+            pa.table(integers, schema=asked)
+
+    def test_values_of_several_kinds(self) -> None:
+        """They were JSON, so that a filter by == "A1" found nothing, and nothing told that they
+        were."""
+        pl = pytest.importorskip("polars")
+        pa = pytest.importorskip("pyarrow")
+        day = date(2026, 1, 2)
+        values: list[Any] = ["A1", 5, None, "5", [1, "x"], True, day, {"k": None}, 0.5, b"\x00"]
+        doc = livebuf.Document.from_python([{"seat": value} for value in values])
+        table = doc.root.table
+        assert table.schema == {"seat": "text of mixed values"}
+        found = pl.DataFrame(table)["seat"]
+        texts = ["A1", "5", None, "5", '[1,"x"]', "true", "2026-01-02", '{"k":null}', "0.5", "AA=="]
+        assert found.to_list() == texts and (found == "A1").sum() == 1
+        assert pa.schema(table).field("seat").metadata is None
+        as_json = table.with_options(mixed="json")
+        field = pa.schema(as_json).field("seat")
+        assert getattr(field.type, "extension_name", None) == "arrow.json" or (
+            field.metadata == {b"ARROW:extension:name": b"arrow.json"}
+        )
+        again = livebuf.from_arrow(pa.table(as_json)).to_python()
+        assert [row["seat"] for row in again][:6] == ["A1", 5, None, "5", [1, "x"], True]
+        with pytest.raises(livebuf.WrongTypeError, match=r'"seat".*several kinds: .*integers.*texts'):
+            pl.DataFrame(table.with_options(mixed="raise"))
+        with pytest.raises(ValueError, match="mixed must be"):
+            table.with_options(mixed="null")  # type: ignore[arg-type]
+        # A text of a column that is to be JSON must be JSON.
+        if hasattr(pa, "json_"):
+            bad = pa.table({"a": pa.array(["{"], pa.string()).cast(pa.json_())})
+            with pytest.raises(livebuf.WrongTypeError, match="not the JSON"):
+                livebuf.from_arrow(bad)
+
+    def test_logs(self, tmp_path: Path) -> None:
+        pl = pytest.importorskip("polars")
+        with livebuf.Log(tmp_path / "a.lblog", "w") as log:
+            log.extend([{"a": 0.5, "m": 1}])
+            log.extend([{"a": 2**53 + 1, "m": "x"}])
+            with pytest.raises(livebuf.WrongTypeError, match="such as 9007199254740993"):
+                pl.DataFrame(log)
+            found = pl.DataFrame(log.with_options(numbers="decimal"))
+            assert found["a"].to_list() == [Decimal("0.5"), Decimal(2**53 + 1)]
+            assert found["m"].to_list() == ["1", "x"]
+            chosen = log.select(["m"]).with_options(mixed="json")
+            assert chosen.schema == {"m": "JSON of mixed values"}
 
 
 class TestWide:

@@ -155,7 +155,7 @@ def reads(doc: Document, chance: random.Random) -> Iterator[Callable[[], Any]]:
     yield lambda: doc.digest()
     yield lambda: doc.stats()
     yield lambda: doc["map"]["key 00042"]
-    yield lambda: memoryview(doc["numbers"]).tolist()
+    yield lambda: doc["numbers"].memoryview().tolist()
     yield lambda: np.asarray(doc["floats"].column.numpy()).tolist()
     yield lambda: doc["rows"].table.column(chance.choice(["id", "name", "at"])).to_python()
     yield lambda: doc["rows"].table.column("id").find(7)

@@ -93,7 +93,7 @@ class TestKeepingAlive:
 
     def test_exports_do(self) -> None:
         whole = memoryview(fresh())
-        numbers = memoryview(fresh()["a"]["x"])
+        numbers = fresh()["a"]["x"].memoryview()
         array = fresh()["rows"].table.column("id").numpy()
         gc.collect()
         junk = [bytes(10_000) for _ in range(100)]
@@ -631,10 +631,10 @@ class TestExports:
 
     EXPORTS: dict[str, Callable[[Document], Any]] = {
         "memoryview": lambda d: memoryview(d),
-        "memoryview of numbers": lambda d: memoryview(d["numbers"]),
+        "memoryview of numbers": lambda d: d["numbers"].memoryview(),
         "numpy": lambda d: d["numbers"].numpy(),
         "numpy.asarray": lambda d: np.asarray(d["numbers"]),
-        "writable numpy": lambda d: d["numbers"].numpy(writable=True),
+        "writable numpy": lambda d: d["numbers"].numpy(writable=True, narrow=True),
         "column": lambda d: d["rows"].table.column("id").numpy(),
         "slice of numpy": lambda d: d["numbers"].numpy()[2:5][::2],
         "stream": lambda d: d["rows"].table.__arrow_c_stream__(),
@@ -678,7 +678,7 @@ class TestExports:
 
     def test_each_export_counts(self) -> None:
         doc = self.document("own")
-        exports = [memoryview(doc) for _ in range(5)] + [memoryview(doc["numbers"])]
+        exports = [memoryview(doc) for _ in range(5)] + [doc["numbers"].memoryview()]
         while exports:
             with pytest.raises(livebuf.ExportedError):
                 doc["new"] = 1
@@ -687,7 +687,7 @@ class TestExports:
 
     def test_release(self) -> None:
         doc = self.document("own")
-        with memoryview(doc["numbers"]) as view:
+        with doc["numbers"].memoryview() as view:
             assert view[3] == 3
             with pytest.raises(BufferError):
                 doc["numbers"].append(1)
@@ -721,9 +721,9 @@ class TestExports:
     def test_failed_exports_do_not_count(self) -> None:
         doc = Document.from_python({"mixed": [1, "x"], "none": []})
         for action in (
-            lambda: memoryview(doc["mixed"]),
+            lambda: doc["mixed"].memoryview(),
             lambda: doc["mixed"].numpy(),
-            lambda: np.asarray(doc["mixed"]).tolist() and memoryview(doc["mixed"]),
+            lambda: np.asarray(doc["mixed"]).tolist() and doc["mixed"].memoryview(),
         ):
             with pytest.raises((BufferError, TypeError)):
                 action()
@@ -739,7 +739,7 @@ class TestExports:
     def test_writable_needs_editable(self) -> None:
         doc = Document(livebuf.dumps([1, 2, 3], min_width=8))
         with pytest.raises((livebuf.ReadOnlyError, livebuf.WrongTypeError)):
-            doc.root.numpy(writable=True)
+            doc.root.numpy(writable=True, narrow=True)
         assert not doc.root.numpy().flags.writeable
         with pytest.raises(ValueError):
             doc.root.numpy()[0] = 5

@@ -506,7 +506,7 @@ class DocumentMachine(RuleBasedStateMachine):
     @on(list)
     def export(self, pair: Pair) -> None:
         try:
-            view = memoryview(pair.view)
+            view = pair.view.memoryview()
         except BufferError:
             return
         with view:

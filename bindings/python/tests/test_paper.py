@@ -134,7 +134,7 @@ class TestMemorySafety:
             "        if n % 50 == 0: doc.compact()\n"
             "    array = livebuf.Document(bytearray(given[-1]))\n"
             "    for n in range(300): array[f'z{n}'] = 'q' * 90\n"
-            "    view = memoryview(doc['n']); del doc; gc.collect()\n"
+            "    view = doc['n'].memoryview(); del doc; gc.collect()\n"
             "    assert view[49] == 49\n"
             "    given.clear(); views.clear(); del view, array; gc.collect()\n"
         )

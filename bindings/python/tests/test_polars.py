@@ -191,14 +191,54 @@ class TestSchemas:
 
     def test_of_the_first_file(self, tmp_path: Path) -> None:
         put(tmp_path / "0.lbuf", [])
-        lazy = scan(self.files(tmp_path))
+        lazy = scan(self.files(tmp_path), infer_files=1, extra_columns="ignore")
         assert lazy.collect_schema() == {"id": pl.Int64, "v": pl.Null}
         assert lazy.select("id").collect()["id"].to_list() == [1, 2, None]
         with pytest.raises(livebuf.WrongTypeError, match=r'b.lbuf, rows 0 to 1: column "v": utf8'):
             lazy.collect()
 
+    def test_fields_of_later_files(self, tmp_path: Path) -> None:
+        """They were dropped without a word: the schema was that of the first file."""
+        put(tmp_path / "a.lbuf", [{"id": 1, "at": {"x": 1}, "l": [{"p": 1}]}])
+        put(tmp_path / "b.lbuf", [{"id": 2, "at": {"x": 2, "y": 3}, "l": [{"q": 2}], "new": "n"}])
+        with livebuf.Log(tmp_path / "c.lblog", "x") as log:
+            log.extend([{"id": 3}, {"log": True}])
+        assert scan(tmp_path).collect().to_dicts() == [
+            {"id": 1, "at": {"x": 1, "y": None}, "l": [{"p": 1, "q": None}], "new": None}
+            | {"log": None},
+            {"id": 2, "at": {"x": 2, "y": 3}, "l": [{"p": None, "q": 2}], "new": "n", "log": None},
+            {"id": 3, "at": None, "l": None, "new": None, "log": None},
+            {"id": None, "at": None, "l": None, "new": None, "log": True},
+        ]
+        lazy = scan(tmp_path, infer_files=1)
+        for query in (lazy, lazy.select("id")):
+            with pytest.raises(livebuf.WrongTypeError, match=r"b.lbuf: column 'at.y' is not in"):
+                query.collect()
+        ignored = scan(tmp_path, infer_files=1, extra_columns="ignore").collect()
+        assert ignored.columns == ["id", "at", "l"] and ignored.height == 4
+        (tmp_path / "b.lbuf").unlink()
+        with pytest.raises(livebuf.WrongTypeError, match=r"c.lblog: column 'log' is not in"):
+            lazy = scan(tmp_path, infer_files=1)
+            lazy.collect()
+        given = {"id": pl.Int8}
+        assert scan(tmp_path, schema=given).collect().schema == given
+        with pytest.raises(livebuf.WrongTypeError, match=r"a.lbuf: column 'at' is not in"):
+            scan(tmp_path, schema=given, extra_columns="raise").collect()
+
+    def test_types_of_later_files(self, tmp_path: Path) -> None:
+        """Bug: lists that had one length in the first file were arrays of it, and others an error."""
+        put(tmp_path / "a.lbuf", [{"n": 1, "tags": ["a"], "e": []}] * 10)
+        put(tmp_path / "b.lbuf", [{"n": 0.5, "tags": ["a"] * (n % 3), "e": [1]} for n in range(10)])
+        found = scan(tmp_path).collect()
+        lists = {"tags": pl.List(pl.String), "e": pl.List(pl.Int64)}
+        assert found.schema == {"n": pl.Float64, **lists}
+        assert found["tags"].to_list()[9:13] == [["a"], [], ["a"], ["a", "a"]]
+        put(tmp_path / "c.lbuf", [{"n": {"x": 1}}])
+        with pytest.raises(livebuf.WrongTypeError, match=r"c.lbuf: column 'n' is Float64 in files"):
+            scan(tmp_path)
+
     def test_of_all_files(self, tmp_path: Path) -> None:
-        found = scan(self.files(tmp_path), infer_files=None).collect()
+        found = scan(self.files(tmp_path)).collect()
         assert found.schema == {
             "id": pl.Int64,
             "v": pl.String,
@@ -230,6 +270,7 @@ class TestSchemas:
         for how in (
             {"on_error": "null"},
             {"missing_columns": "skip"},
+            {"extra_columns": "insert"},
             {"infer_files": 0},
         ):
             with pytest.raises(ValueError, match=r"must be"):
@@ -298,7 +339,7 @@ class TestLogs:
             log.extend({"n": n} for n in range(count - 10))
             for n in range(count - 10, count):
                 log.append({"n": n})
-        opened = _sources.open_rows(str(path), "", False)
+        opened = _sources.open_rows(str(path), "", False, {})
         assert isinstance(opened, _sources.OfLog) and len(opened.log._groups()) >= 3
         edges = [0, 1, 65_535, 65_536, 65_537, 3 * 65_536, count - 11, count - 10, count]
         pairs = [tuple(sorted(chance.sample(edges, 2))) for _ in range(15)]
@@ -320,11 +361,11 @@ class TestLogs:
             expected = list(livebuf.Log(path))
         except livebuf.Error:
             with pytest.raises(livebuf.Error, match=path.name):
-                opened = _sources.open_rows(str(path), "", False)
+                opened = _sources.open_rows(str(path), "", False, {})
                 with _sources.named(str(path)):
                     [read() for _, read in opened.tables(0, opened.num_rows)]
             return
-        opened = _sources.open_rows(str(path), "", False)
+        opened = _sources.open_rows(str(path), "", False, {})
         assert opened.num_rows == len(expected)
         tables = [read() for _, read in opened.tables(0, opened.num_rows)]
         assert sum(map(len, tables)) == len(expected)
@@ -345,7 +386,7 @@ class TestLogs:
             for n in range(100):
                 log.append({"n": n})
             log.extend({"n": n} for n in range(100, 70_000))
-            opened = _sources.open_rows(str(path), "", False)
+            opened = _sources.open_rows(str(path), "", False, {})
             log.compact()
             found = [read() for _, read in opened.tables(0, opened.num_rows)]
         assert [n for table in found for n in pl.DataFrame(table)["n"]] == list(range(70_000))
@@ -359,7 +400,7 @@ class TestLogs:
         with path.open("ab") as file:
             file.write(b"\xab\x4cBR" + bytes(20))
         assert opened.torn is None
-        rows_there = _sources.OfLog(str(path), opened, False)
+        rows_there = _sources.OfLog(str(path), opened, False, {})
         assert rows_there.num_rows == 10 and len(livebuf.polars.scan(path).collect()) == 10
 
 
@@ -405,6 +446,36 @@ class TestDamage:
         with pytest.warns(RuntimeWarning, match="x.lblog"):
             found = livebuf.polars.scan(path, schema={"n": pl.Int64}, on_error="skip").collect()
         assert found.height == 2 * 65_536 + 10
+
+    def test_a_damaged_frame(self, tmp_path: Path) -> None:
+        """Rows that are in no full group yet were one group, of which nothing was read; and no
+        schema was inferred of a log that has any damage."""
+        path = tmp_path / "flip.lblog"
+        with livebuf.Log(path, "x") as log:
+            for part in range(20):
+                log.extend({"n": part * 1000 + n, "s": f"text {n}"} for n in range(1000))
+            for n in range(20_000, 20_010):
+                log.append({"n": n, "late": 1})
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        path.write_bytes(data)
+        with pytest.raises(livebuf.Error, match=r"flip.lblog: .*damaged"):
+            livebuf.polars.scan(path).collect()
+        schemas: Any = ({}, {"schema": {"n": pl.Int64, "s": pl.String, "late": pl.Int64}})
+        for how in schemas:
+            with pytest.warns(RuntimeWarning, match=r"skipped: .*flip.lblog"):
+                found = livebuf.polars.scan(path, on_error="skip", **how).collect()
+            assert found.columns == ["n", "s", "late"] and found.height == 19_010
+            gap = found["n"].diff().max()
+            assert gap == 1001 and found["n"].to_list()[-11:] == [*range(19_999, 20_010)]
+            assert found["late"].drop_nulls().len() == 10
+        # The same within the first rows, and where all is lost.
+        data[len(data) // 2] ^= 0xFF
+        data[200] ^= 0xFF
+        path.write_bytes(data)
+        with pytest.warns(RuntimeWarning, match=r"flip.lblog"):
+            found = livebuf.polars.scan(path, on_error="skip").select("n").collect()
+        assert found["n"].min() == 1000
 
     @pytest.mark.parametrize("name", ["a.lbuf", "b.lblog"])
     def test_any_damage(self, folder: Path, name: str, chance: random.Random) -> None:

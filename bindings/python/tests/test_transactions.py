@@ -161,13 +161,13 @@ def test_other_tasks_are_refused(doc: livebuf.Document) -> None:
 
 def test_what_must_wait_until_the_end(doc: livebuf.Document, tmp_path: Path) -> None:
     numbers = livebuf.Document.from_python({"x": [1.5, 2.5]})
-    view = memoryview(numbers["x"])
+    view = numbers["x"].memoryview()
     with pytest.raises(livebuf.ExportedError):
         with numbers.transaction():
             pass
     view.release()
     with numbers.transaction():
-        for use in (lambda: memoryview(numbers), lambda: memoryview(numbers["x"]), numbers.close):
+        for use in (lambda: memoryview(numbers), lambda: numbers["x"].memoryview(), numbers.close):
             with pytest.raises(livebuf.TransactionError):
                 use()
         payload = bytes(numbers)

@@ -17,6 +17,7 @@ use crate::document::{Pinned, can_have};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::ArrowArray;
 use crate::ffi::made::{Buffer, array, coded};
+use crate::infer::decimal_of;
 use crate::schema::{Field, Layout, Number, Type, Unit};
 use crate::take::take;
 
@@ -35,6 +36,8 @@ pub(crate) struct Source {
     copy: bool,
     /// What JSON text has for NaN and infinities.
     non_finite: NonFinite,
+    /// Floats round integers that they do not hold.
+    rounds: bool,
     /// What was found of each dictionary, by the place of its first text's cell in the document.
     distinct: Mutex<HashMap<u32, Option<Arc<Distinct>>>>,
 }
@@ -105,8 +108,8 @@ fn are_sound<T: Offset>(offsets: &[T], end: usize) -> bool {
 
 /// A number that columns and arrays hold alike.
 trait Native: Element + NoUninit + Copy + Default + Send + Sync + 'static {
-    fn from_i64(value: i64) -> Option<Self>;
-    fn from_u64(value: u64) -> Option<Self>;
+    /// `None` where it does not fit; floats hold it exactly, unless it may be `rounded`.
+    fn from_integer(value: i128, rounded: bool) -> Option<Self>;
     fn from_f64(value: f64) -> Option<Self>;
 }
 
@@ -114,11 +117,7 @@ macro_rules! native {
     ($from_f64:expr; $($type:ty),+) => {
         $(impl Native for $type {
             #[inline]
-            fn from_i64(value: i64) -> Option<Self> {
-                value.try_into().ok()
-            }
-            #[inline]
-            fn from_u64(value: u64) -> Option<Self> {
+            fn from_integer(value: i128, _: bool) -> Option<Self> {
                 value.try_into().ok()
             }
             #[inline]
@@ -130,12 +129,9 @@ macro_rules! native {
     ($($type:ty),+) => {
         $(impl Native for $type {
             #[inline]
-            fn from_i64(value: i64) -> Option<Self> {
-                Some(value as $type)
-            }
-            #[inline]
-            fn from_u64(value: u64) -> Option<Self> {
-                Some(value as $type)
+            fn from_integer(value: i128, rounded: bool) -> Option<Self> {
+                let float = value as $type;
+                (rounded || float as i128 == value).then_some(float)
             }
             #[inline]
             fn from_f64(value: f64) -> Option<Self> {
@@ -289,8 +285,13 @@ fn present(slot: Slot) -> Slot {
 }
 
 impl Source {
-    pub(crate) fn new(pinned: Arc<Pinned>, copy: bool, non_finite: NonFinite) -> Source {
-        Source { pinned, copy, non_finite, distinct: Mutex::default() }
+    pub(crate) fn new(
+        pinned: Arc<Pinned>,
+        copy: bool,
+        non_finite: NonFinite,
+        rounds: bool,
+    ) -> Source {
+        Source { pinned, copy, non_finite, rounds, distinct: Mutex::default() }
     }
 
     /// Whether others can write the document.
@@ -498,6 +499,7 @@ impl Source {
         ) -> Option<Vec<T>> {
             column.slots::<S>()?.iter().map(|&slot| convert(slot)).collect()
         }
+        let rounds = self.rounds;
         let stored = column.slots::<T>();
         if self.copy || stored.is_none() {
             require_memory(column.len() * size_of::<T>())?;
@@ -506,14 +508,14 @@ impl Source {
             return Ok(Some(self.buffer(slots)));
         }
         let values = match column.column_type() {
-            ColumnType::I8 => each::<i8, T>(column, |value| T::from_i64(value.into())),
-            ColumnType::I16 => each::<i16, T>(column, |value| T::from_i64(value.into())),
-            ColumnType::I32 => each::<i32, T>(column, |value| T::from_i64(value.into())),
-            ColumnType::I64 => each::<i64, T>(column, T::from_i64),
-            ColumnType::U8 => each::<u8, T>(column, |value| T::from_i64(value.into())),
-            ColumnType::U16 => each::<u16, T>(column, |value| T::from_i64(value.into())),
-            ColumnType::U32 => each::<u32, T>(column, |value| T::from_i64(value.into())),
-            ColumnType::U64 => each::<u64, T>(column, T::from_u64),
+            ColumnType::I8 => each::<i8, T>(column, |value| T::from_integer(value.into(), rounds)),
+            ColumnType::I16 => each::<i16, T>(column, |value| T::from_integer(value.into(), rounds)),
+            ColumnType::I32 => each::<i32, T>(column, |value| T::from_integer(value.into(), rounds)),
+            ColumnType::I64 => each::<i64, T>(column, |value| T::from_integer(value.into(), rounds)),
+            ColumnType::U8 => each::<u8, T>(column, |value| T::from_integer(value.into(), rounds)),
+            ColumnType::U16 => each::<u16, T>(column, |value| T::from_integer(value.into(), rounds)),
+            ColumnType::U32 => each::<u32, T>(column, |value| T::from_integer(value.into(), rounds)),
+            ColumnType::U64 => each::<u64, T>(column, |value| T::from_integer(value.into(), rounds)),
             ColumnType::F32 | ColumnType::NumbersF32 | ColumnType::MarkedF32 => {
                 each::<f32, T>(column, |value| T::from_f64(value.into()))
             }
@@ -784,7 +786,7 @@ impl Source {
             }
             Type::Number(number) => {
                 let values = with_native!(*number, T => {
-                    let values: Vec<T> = each!(T::default(), value => native::<T>(&value));
+                    let values: Vec<T> = each!(T::default(), value => native::<T>(&value, self.rounds));
                     Ok(Buffer::built(values))
                 })?;
                 let Validity { bits, nulls } = validity();
@@ -808,7 +810,7 @@ impl Source {
                 Ok(array(length, nulls, vec![bits, Some(values)], Vec::new()))
             }
             Type::Decimal { width, precision, scale } => {
-                let values: Vec<i128> = each!(0, value => value.as_decimal().and_then(|value| scaled(value, *precision, *scale)));
+                let values: Vec<i128> = each!(0, value => decimal_of(&value).and_then(|value| scaled(value, *precision, *scale)));
                 // Values of so few digits fit.
                 let values = match width {
                     4 => Buffer::built(values.into_iter().map(|value| value as i32).collect()),
@@ -839,7 +841,10 @@ impl Source {
                 let Validity { bits, nulls } = validity();
                 Ok(array(length, nulls, vec![bits, Some(Buffer::built(bytes))], Vec::new()))
             }
-            Type::Text(layout) | Type::Json(layout) | Type::Binary(layout) => {
+            Type::Text(layout)
+            | Type::Plain(layout)
+            | Type::Json(layout)
+            | Type::Binary(layout) => {
                 let texts = rows.map(|(row, slot)| match slot {
                     None => Ok(None),
                     Some(value) => {
@@ -918,7 +923,7 @@ impl Source {
                 };
                 let codes = with_native!(*number, T => {
                     let codes: Vec<T> =
-                        each!(T::default(), value => code(value).and_then(T::from_u64));
+                        each!(T::default(), value => code(value).and_then(|code| T::from_integer(code.into(), false)));
                     Ok(Buffer::built(codes))
                 })?;
                 let texts = self.values_of(texts, &met)?;
@@ -1076,11 +1081,13 @@ impl Pool {
     }
 }
 
-fn native<T: Native>(value: &Value<'_, Valid>) -> Option<T> {
+fn native<T: Native>(value: &Value<'_, Valid>, rounds: bool) -> Option<T> {
     match value.kind() {
-        Kind::Int => T::from_i64(value.as_i64()?),
-        Kind::Uint => T::from_u64(value.as_u64()?),
-        Kind::Float | Kind::NumberText => T::from_f64(value.as_f64()?),
+        Kind::Int => T::from_integer(value.as_i64()?.into(), rounds),
+        Kind::Uint => T::from_integer(value.as_u64()?.into(), rounds),
+        Kind::Float => T::from_f64(value.as_f64()?),
+        Kind::NumberText if rounds => T::from_f64(value.as_f64()?),
+        Kind::Decimal if rounds => T::from_f64(value.as_decimal()?.to_string().parse().ok()?),
         _ => None,
     }
 }
@@ -1149,10 +1156,19 @@ fn bytes_of(
         let octets = if matches!(kind, Type::Binary(_)) { value.as_bytes() } else { None };
         return Ok(text.or(octets).map(Cow::Borrowed));
     }
+    if matches!(kind, Type::Plain(_)) && value.kind() == Kind::String {
+        return Ok(value.checked().as_str()?.map(|text| Cow::Borrowed(text.as_bytes())));
+    }
     Ok(match kind {
         Type::Text(_) => value.as_str().map(|text| Cow::Borrowed(text.as_bytes())),
         Type::Binary(_) => octets(value).map(Cow::Borrowed),
         _ => match printed() {
+            // A date, say, which has no quotes within.
+            Ok(mut text) if matches!(kind, Type::Plain(_)) && text.first() == Some(&b'"') => {
+                text.pop();
+                text.remove(0);
+                Some(Cow::Owned(text))
+            }
             Ok(text) => Some(Cow::Owned(text)),
             Err(error) => {
                 if let Some(core) = error.core_error() {
@@ -1160,8 +1176,8 @@ fn bytes_of(
                 }
                 let message = match error.kind() {
                     livebuf_json::ErrorKind::NotFinite => {
-                        "NaN or an infinity in a column of mixed values, which is JSON text: JSON \
-                         has neither; the export's option `non_finite` prints null for them"
+                        "NaN or an infinity in a column of mixed values, which has JSON: JSON has \
+                         neither; the export's option `non_finite` prints null for them"
                             .to_owned()
                     }
                     _ => format!("a value cannot be printed as JSON text: {error}"),

@@ -12,7 +12,7 @@ use crate::document::{Document, Known, Pinned, can_have};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::made::{self, Batches};
 use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
-use crate::infer::{Choice, Left, Path, Rows, Seen};
+use crate::infer::{Choice, Left, Mixed, Numbers, Path, Rows, Seen};
 use crate::schema::{Field, Layout, Type};
 
 /// How text is laid out in Arrow.
@@ -87,11 +87,38 @@ impl ExportOptions {
         self
     }
 
-    /// Floats do not round integers: a column of floats and of integers that doubles do not hold
-    /// is one of mixed values.
+    /// What a column of numbers is that no type of numbers holds exactly. An error, unless you say
+    /// otherwise: nothing is rounded in silence.
+    ///
+    /// ```
+    /// use livebuf_arrow::{ExportOptions, Exporter, Numbers};
+    /// let doc = livebuf::json!([{"n": 0.5}, {"n": 9_007_199_254_740_993_i64}]);
+    /// let exporter = Exporter::new(std::sync::Arc::new(doc))?;
+    /// assert!(exporter.columns().is_err());
+    /// let exporter = exporter.options(ExportOptions::new().numbers(Numbers::Decimal));
+    /// assert_eq!(exporter.columns()?, [("n".to_owned(), "decimal128(38, 1)".to_owned())]);
+    /// # Ok::<(), livebuf_arrow::Error>(())
+    /// ```
     #[must_use]
-    pub fn exact(mut self, exact: bool) -> Self {
-        self.choice.exact = exact;
+    pub fn numbers(mut self, numbers: Numbers) -> Self {
+        self.choice.numbers = numbers;
+        self
+    }
+
+    /// What a column of values of several kinds is: text, unless you say otherwise.
+    ///
+    /// ```
+    /// use livebuf_arrow::{ExportOptions, Exporter, Mixed};
+    /// let doc = livebuf::json!([{"seat": "A1"}, {"seat": 5}]);
+    /// let exporter = Exporter::new(std::sync::Arc::new(doc))?;
+    /// assert_eq!(exporter.columns()?[0].1, "text of mixed values");
+    /// let exporter = exporter.options(ExportOptions::new().mixed(Mixed::Error));
+    /// assert!(exporter.columns().unwrap_err().to_string().contains("integers, texts"));
+    /// # Ok::<(), livebuf_arrow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn mixed(mut self, mixed: Mixed) -> Self {
+        self.choice.mixed = mixed;
         self
     }
 
@@ -287,7 +314,7 @@ impl Exporter {
         Ok(fields.map(|field| (field.name, field.kind.to_string())).collect())
     }
 
-    /// Whether each column is JSON text of mixed values, or has such text in it.
+    /// Whether each column is text or JSON of mixed values, or has such in it.
     ///
     /// # Errors
     /// As [`schema`](Self::schema).
@@ -459,8 +486,10 @@ impl Exporter {
 
     fn planned(&self, items: Items, shape: Rows) -> Plan {
         let range = self.range(items.part(0..usize::MAX));
-        let source =
-            Source::new(Arc::clone(&self.pinned), self.options.copy, self.options.non_finite);
+        let options = &self.options;
+        let rounds = options.choice.numbers == Numbers::Float;
+        let pinned = Arc::clone(&self.pinned);
+        let source = Source::new(pinned, options.copy, options.non_finite, rounds);
         Plan { source, items, range, shape }
     }
 
@@ -520,7 +549,7 @@ impl Exporter {
         let count = rows.len() as u64;
         let mut left = Left::of(bytes);
         let Some(paths) = &self.selected else {
-            let mut seen = Seen::default();
+            let mut seen = Seen::of(self.choice());
             let has = |name: &str| {
                 table.is_some_and(|table| table.column(name).is_ok_and(|column| column.is_some()))
             };
@@ -536,13 +565,15 @@ impl Exporter {
         for path in paths {
             let keys: Vec<&str> = path.iter().map(String::as_str).collect();
             let Some(column) = table.column(keys.as_slice())? else { return Ok(None) };
-            let mut seen = Seen::default();
+            let mut seen = Seen::of(self.choice());
             if !seen.header(column.slice(self.rows.clone()), 1, &mut left)? {
                 return Ok(None);
             }
             cells = cells.saturating_add(seen.cells(count));
-            let field = seen.into_field(path.join("."), self.options.choice);
-            chosen.push((Path::Below(path.clone()), field));
+            match seen.into_field(path.join("."), self.choice()) {
+                Ok(field) => chosen.push((Path::Below(path.clone()), field)),
+                Err(error) => return Ok(Some(Err(error))),
+            }
         }
         Ok((cells <= self.most_cells()).then_some(Ok(Rows::Selected(chosen))))
     }
@@ -552,7 +583,7 @@ impl Exporter {
         if let Some(selected) = &self.selected {
             return self.select_from(all, rows, selected);
         }
-        let mut seen = Seen::default();
+        let mut seen = Seen::of(self.choice());
         rows.seen(&mut seen);
         let key = rows.keys.map(|_| key_name(|name| all.has(name)));
         self.shape_of(seen, rows.len() as u64, key)
@@ -569,7 +600,7 @@ impl Exporter {
             );
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let mut shape = seen.into_rows(self.options.choice)?;
+        let mut shape = seen.into_rows(self.choice())?;
         if let Some(key) = key {
             let mut chosen = vec![(Path::Key, self.key_field(key))];
             match shape {
@@ -593,6 +624,13 @@ impl Exporter {
         Field { nullable: false, ..Field::new(name, Type::Text(self.options.choice.text)) }
     }
 
+    fn choice(&self) -> Choice {
+        match self.requested {
+            Some(_) => self.options.choice.of_requested(),
+            None => self.options.choice,
+        }
+    }
+
     fn most_cells(&self) -> u64 {
         let bytes = self.pinned.doc.as_bytes().len() as u64;
         self.options.max_cells.unwrap_or(CELLS * bytes)
@@ -611,14 +649,14 @@ impl Exporter {
                 chosen.push((Path::Key, key.clone()));
                 continue;
             }
-            let mut seen = Seen::default();
+            let mut seen = Seen::of(self.choice());
             let there = rows.seen_below(path, &mut seen);
             // Other rows than the chosen ones may have it.
             if !there && all.len() > 0 && all.below(path).all(|slot| slot.is_none()) {
                 return Err(no_column(path));
             }
             cells = cells.saturating_add(seen.cells(rows.len() as u64));
-            let field = seen.into_field(path.join("."), self.options.choice);
+            let field = seen.into_field(path.join("."), self.choice())?;
             chosen.push((Path::Below(path.clone()), field));
         }
         if cells > self.most_cells() {
@@ -1034,7 +1072,8 @@ fn fit_type(column: &Type, requested: &Type) -> Result<Type> {
         (Type::Null, Type::Null | Type::Bool | Type::Number(_) | Type::Text(_))
         | (Type::Null, Type::Binary(_) | Type::FixedBinary(_) | Type::Uuid)
         | (Type::Null, Type::Date32 | Type::Date64 | Type::Time(_) | Type::Timestamp(..))
-        | (Type::Null | Type::Decimal { .. }, Type::Decimal { .. })
+        | (Type::Null | Type::Decimal { .. } | Type::Number(_), Type::Decimal { .. })
+        | (Type::Json(_), Type::Decimal { .. } | Type::Json(_))
         | (Type::Date32, Type::Date32 | Type::Date64)
         | (Type::Time(_), Type::Time(_))
         | (Type::Timestamp(..), Type::Timestamp(..))
@@ -1064,8 +1103,9 @@ fn fit_type(column: &Type, requested: &Type) -> Result<Type> {
             Type::FixedList(item(&list(column).ok_or_else(unknown)?, to)?, *length)
         }
         (_, Type::Tensor(lists)) => Type::Tensor(Box::new(fit_type(column, lists)?)),
-        // Any value has JSON text.
-        (_, Type::Text(layout)) => Type::Json(*layout),
+        // Any value has a text, and JSON.
+        (_, Type::Text(layout)) => Type::Plain(*layout),
+        (_, Type::Json(layout)) => Type::Json(*layout),
         _ => return Err(unknown()),
     })
 }

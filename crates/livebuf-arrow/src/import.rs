@@ -336,6 +336,13 @@ impl Events<'_> {
     fn bytes(&mut self, kind: &Type, bytes: &[u8]) -> Result<()> {
         match kind {
             Type::Binary(_) => self.encoder.bytes(bytes)?,
+            Type::Json(_) => {
+                let read = livebuf_json::from_slice(bytes).map_err(|error| {
+                    let message = format!("a text is not the JSON that its type says: {error}");
+                    Error::new(ErrorKind::Mismatch, message)
+                })?;
+                self.encoder.value(&read.doc().root())?;
+            }
             _ => match std::str::from_utf8(bytes) {
                 Ok(text) => self.encoder.str(text)?,
                 Err(_) => return Err(Error::new(ErrorKind::Mismatch, "text is not UTF-8")),

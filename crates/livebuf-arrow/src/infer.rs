@@ -25,7 +25,7 @@ const TEXT: u16 = 8;
 const BYTES: u16 = 16;
 const OBJECT: u16 = 32;
 const ARRAY: u16 = 64;
-/// Number text, and what is too deep or wide for Arrow.
+/// What is too deep for Arrow.
 const OTHER: u16 = 128;
 const DATE: u16 = 256;
 const TIME: u16 = 512;
@@ -33,12 +33,30 @@ const DATE_TIME: u16 = 1024;
 const TIMESTAMP: u16 = 2048;
 const DECIMAL: u16 = 4096;
 const UUID: u16 = 8192;
+const NUMBER_TEXT: u16 = 16384;
+/// Kinds in words.
+const WORDS: [(u16, &str); 15] = [
+    (BOOL, "booleans"),
+    (INTEGER, "integers"),
+    (FLOAT, "floats"),
+    (DECIMAL, "decimals"),
+    (NUMBER_TEXT, "long numbers"),
+    (TEXT, "texts"),
+    (BYTES, "bytes"),
+    (DATE, "dates"),
+    (TIME, "times"),
+    (DATE_TIME, "dates with times"),
+    (TIMESTAMP, "timestamps"),
+    (UUID, "UUIDs"),
+    (OBJECT, "objects"),
+    (ARRAY, "arrays"),
+    (OTHER, "values within too many others"),
+];
 
 /// What was seen in a column.
 #[derive(Default)]
 pub(crate) struct Seen<'a> {
-    /// Whether narrow integers are looked at, too, for their bounds.
-    looks_closely: bool,
+    look: Look,
     kinds: u16,
     /// Bounds of the integers.
     values: Range,
@@ -54,6 +72,17 @@ pub(crate) struct Seen<'a> {
     /// Elements of lists.
     elements: u64,
     decimals: Digits,
+    /// An integer that a float does not hold.
+    rounded: Option<i128>,
+}
+
+/// How closely values are looked at.
+#[derive(Clone, Copy, Default)]
+struct Look {
+    /// Narrow integers, too, for their bounds.
+    bounds: bool,
+    /// The digits of floats.
+    digits: bool,
 }
 
 /// Most digits of decimals before and behind their points.
@@ -61,6 +90,8 @@ pub(crate) struct Seen<'a> {
 struct Digits {
     whole: u32,
     scale: u8,
+    /// A number that no decimal holds.
+    exceeded: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -75,15 +106,35 @@ impl Range {
         self.high = self.high.max(high.into());
     }
 
-    /// Whether a double does not hold every integer in it.
-    fn is_rounded(self) -> bool {
-        self.low < -(1 << 53) || self.high > 1 << 53
+    /// Digits of the longest one.
+    fn digits(self) -> u32 {
+        let longest = self.low.unsigned_abs().max(self.high.unsigned_abs());
+        longest.checked_ilog10().map_or(0, |log| log + 1)
     }
+}
+
+/// Whether a double holds an integer.
+pub(crate) fn is_float(integer: i128) -> bool {
+    integer as f64 as i128 == integer
 }
 
 impl Digits {
     fn fit(self) -> bool {
-        self.whole + u32::from(self.scale) <= Decimal::DIGITS.into()
+        !self.exceeded && self.whole + u32::from(self.scale) <= Decimal::DIGITS.into()
+    }
+
+    fn add(&mut self, value: Decimal) {
+        let magnitude = value.coefficient().unsigned_abs();
+        let digits = magnitude.checked_ilog10().map_or(0, |log| log + 1);
+        self.whole = self.whole.max(digits.saturating_sub(value.scale().into()));
+        self.scale = self.scale.max(value.scale());
+    }
+
+    /// A decimal that holds these, and integers.
+    fn decimal(mut self, integers: Range) -> Option<Type> {
+        self.whole = self.whole.max(integers.digits());
+        let (precision, scale) = (Decimal::DIGITS, self.scale.into());
+        self.fit().then_some(Type::Decimal { width: 16, precision, scale })
     }
 }
 
@@ -112,9 +163,19 @@ enum Exact {
 enum Lengths {
     #[default]
     None,
-    /// All stored in fixed lists of this length.
+    /// All are tensors of this length.
     Fixed(usize),
     Any,
+}
+
+impl Lengths {
+    fn add(&mut self, length: Option<usize>) {
+        *self = match (*self, length) {
+            (Lengths::None, Some(length)) => Lengths::Fixed(length),
+            (Lengths::Fixed(known), Some(length)) if known == length => *self,
+            _ => Lengths::Any,
+        };
+    }
 }
 
 /// Keys in the order in which they were met.
@@ -127,14 +188,14 @@ struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    fn get(&mut self, key: &'a str, looks_closely: bool) -> &mut Seen<'a> {
+    fn get(&mut self, key: &'a str, look: Look) -> &mut Seen<'a> {
         let place = match self.list.get(self.next) {
             Some((expected, _)) if *expected == key => self.next,
             _ => self.place(Cow::Borrowed(key)),
         };
         self.next = place + 1;
         let seen = &mut self.list[place].1;
-        seen.looks_closely = looks_closely;
+        seen.look = look;
         seen
     }
 
@@ -150,8 +211,10 @@ impl<'a> Members<'a> {
 
 impl Seen<'static> {
     /// For rows that are not all: whether any is negative matters where others are greater.
-    pub(crate) fn of_some() -> Self {
-        Seen { looks_closely: true, ..Seen::default() }
+    pub(crate) fn of_some(choice: Choice) -> Self {
+        let mut seen = Seen::of(choice);
+        seen.look.bounds = true;
+        seen
     }
 
     /// Adds what was seen of other rows, whose document need not stay.
@@ -178,6 +241,8 @@ impl Seen<'static> {
         self.elements = self.elements.saturating_add(other.elements);
         self.decimals.whole = self.decimals.whole.max(other.decimals.whole);
         self.decimals.scale = self.decimals.scale.max(other.decimals.scale);
+        self.decimals.exceeded |= other.decimals.exceeded;
+        self.rounded = self.rounded.or(other.rounded);
         for (key, member) in &other.members.list {
             let place = self.members.place(Cow::Owned(key.as_ref().to_owned()));
             self.members.list[place].1.absorb(member);
@@ -223,6 +288,12 @@ fn is_value(value: &Option<Value<'_, Valid>>) -> bool {
 }
 
 impl<'a> Seen<'a> {
+    /// To choose types by.
+    pub(crate) fn of(choice: Choice) -> Self {
+        let digits = choice.numbers == Numbers::Decimal;
+        Seen { look: Look { bounds: false, digits }, ..Seen::default() }
+    }
+
     /// Looks at a column, `depth` lists and structs within the rows.
     pub(crate) fn column(&mut self, column: Column<'a, Valid>, depth: usize) {
         let stored = column.column_type();
@@ -247,12 +318,19 @@ impl<'a> Seen<'a> {
                         if let (Some(&low), Some(&high)) = bounds {
                             self.values.add(low, high);
                         }
+                        let mut integers = slots.iter().map(|&slot| i128::from(slot));
+                        if size_of::<$type>() > 4 && self.rounded.is_none() {
+                            self.rounded = integers.find(|&integer| !is_float(integer));
+                        }
                     }
                     None => column.iter().flatten().for_each(|value| self.integer(&value)),
                 }
             }};
         }
         if self.of_type(stored) {
+            if self.look.digits && self.double {
+                column.iter().flatten().for_each(|value| self.digits(&value));
+            }
             return;
         }
         match stored {
@@ -295,9 +373,9 @@ impl<'a> Seen<'a> {
         }
         match stored {
             ColumnType::Bool | ColumnType::Bool8 => self.kinds |= BOOL,
-            ColumnType::I8 if !self.looks_closely => integers!(i8),
-            ColumnType::I16 if !self.looks_closely => integers!(i16),
-            ColumnType::I32 if !self.looks_closely => integers!(i32),
+            ColumnType::I8 if !self.look.bounds => integers!(i8),
+            ColumnType::I16 if !self.look.bounds => integers!(i16),
+            ColumnType::I32 if !self.look.bounds => integers!(i32),
             ColumnType::U8 => integers!(u8),
             ColumnType::U16 => integers!(u16),
             ColumnType::U32 => integers!(u32),
@@ -369,7 +447,7 @@ impl<'a> Seen<'a> {
                 }
                 for member in table.columns() {
                     let (key, column) = member?;
-                    if !self.members.get(key, false).header(column, depth + 1, left)? {
+                    if !self.members.get(key, Look::default()).header(column, depth + 1, left)? {
                         return Ok(false);
                     }
                 }
@@ -377,7 +455,10 @@ impl<'a> Seen<'a> {
             }
             ColumnType::List | ColumnType::FixedList if depth < MAX_DEPTH => {
                 self.kinds |= ARRAY;
-                self.lengths = column.fixed_length().map_or(Lengths::Any, Lengths::Fixed);
+                let first = column.iter().flatten().flatten().next();
+                let array = first.map(|value| value.as_array()).transpose()?.flatten();
+                let tensor = array.map(|array| array.tensor()).transpose()?.flatten();
+                self.lengths.add(column.fixed_length().filter(|_| tensor.is_some()));
                 let (first, last) = (column.bounds(0)?, column.bounds(column.len() - 1)?);
                 let (Some(first), Some(last), Some(elements)) = (first, last, column.elements()?)
                 else {
@@ -394,29 +475,27 @@ impl<'a> Seen<'a> {
     fn table(&mut self, table: Table<'a, Valid>, depth: usize) {
         self.members.next = 0;
         for (key, column) in table.columns() {
-            self.members.get(key, self.looks_closely).column(column, depth + 1);
+            self.members.get(key, self.look).column(column, depth + 1);
         }
         if !table.has_further_fields() {
             return;
         }
         for row in (0..table.rows()).filter_map(|row| table.row(row)) {
             for (key, value) in row.iter().filter(|(key, _)| table.column(*key).is_none()) {
-                self.members.get(key, self.looks_closely).value(value, depth + 1);
+                self.members.get(key, self.look).value(value, depth + 1);
             }
         }
     }
 
     fn list(&mut self, column: Column<'a, Valid>, depth: usize) {
-        self.lengths = match (self.lengths, column.fixed_length()) {
-            (Lengths::None, Some(length)) => Lengths::Fixed(length),
-            (Lengths::Fixed(known), Some(length)) if known == length => Lengths::Fixed(length),
-            _ => Lengths::Any,
-        };
+        let first = column.iter().flatten().next();
+        let tensor = first.and_then(|value| value.as_array()?.tensor());
+        self.lengths.add(column.fixed_length().filter(|_| tensor.is_some()));
         if let (Some(first), Some(last), Some(elements)) =
             (column.bounds(0), column.bounds(column.len() - 1), column.elements())
         {
             let element = self.element.get_or_insert_default();
-            element.looks_closely = self.looks_closely;
+            element.look = self.look;
             self.elements += last.end.saturating_sub(first.start) as u64;
             let elements = elements.slice(first.start..last.end);
             if can_have(elements.document_length(), elements.len()) {
@@ -436,7 +515,12 @@ impl<'a> Seen<'a> {
             Kind::Float => {
                 self.exact = Exact::Any;
                 self.double = true;
+                self.digits(&value);
                 FLOAT
+            }
+            Kind::NumberText => {
+                self.digits(&value);
+                NUMBER_TEXT
             }
             Kind::String => return self.text(Texts::Any),
             Kind::Bytes => BYTES,
@@ -463,10 +547,17 @@ impl<'a> Seen<'a> {
 
     fn decimal(&mut self, value: Decimal) {
         self.kinds |= DECIMAL;
-        let magnitude = value.coefficient().unsigned_abs();
-        let digits = magnitude.checked_ilog10().map_or(0, |log| log + 1);
-        self.decimals.whole = self.decimals.whole.max(digits.saturating_sub(value.scale().into()));
-        self.decimals.scale = self.decimals.scale.max(value.scale());
+        self.decimals.add(value);
+    }
+
+    /// Adds the digits of a number that is no decimal, if that is wanted.
+    fn digits(&mut self, value: &Value<'a, Valid>) {
+        if self.look.digits {
+            match decimal_of(value) {
+                Some(decimal) => self.decimals.add(decimal),
+                None => self.decimals.exceeded = true,
+            }
+        }
     }
 
     fn text(&mut self, stored: Texts) {
@@ -478,14 +569,13 @@ impl<'a> Seen<'a> {
     }
 
     fn integer(&mut self, value: &Value<'a, Valid>) {
-        if let Some(value) = value.as_i64() {
-            self.kinds |= INTEGER;
-            self.values.add(value, value);
-            self.storage.add(value, value);
-        } else if let Some(value) = value.as_u64() {
-            self.kinds |= INTEGER;
-            self.values.add(value, value);
-            self.storage.add(value, value);
+        let integer = value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
+        let Some(integer) = integer else { return };
+        self.kinds |= INTEGER;
+        self.values.add(integer, integer);
+        self.storage.add(integer, integer);
+        if self.rounded.is_none() && !is_float(integer) {
+            self.rounded = Some(integer);
         }
     }
 
@@ -497,16 +587,16 @@ impl<'a> Seen<'a> {
         }
         self.members.next = 0;
         for (key, value) in object.iter() {
-            self.members.get(key, self.looks_closely).value(value, depth + 1);
+            self.members.get(key, self.look).value(value, depth + 1);
         }
     }
 
     fn array(&mut self, array: Array<'a, Valid>, depth: usize) {
         self.kinds |= ARRAY;
-        self.lengths = Lengths::Any;
+        self.lengths.add(array.tensor().map(|_| array.len()));
         self.elements += array.len() as u64;
         let element = self.element.get_or_insert_default();
-        element.looks_closely = self.looks_closely;
+        element.look = self.look;
         let elements = array.as_column();
         if can_have(elements.document_length(), elements.len()) {
             element.column(elements, depth + 1);
@@ -528,15 +618,18 @@ impl<'a> Seen<'a> {
     }
 
     /// The column of these values.
-    pub(crate) fn into_field(self, name: String, choice: Choice) -> Field {
-        Field::new(name, choice.kind(self))
+    pub(crate) fn into_field(self, name: String, choice: Choice) -> Result<Field> {
+        match choice.kind(self) {
+            Ok(kind) => Ok(Field::new(name, kind)),
+            Err(error) => Err(error.within(&name)),
+        }
     }
 
     /// The columns of rows that are objects, or the one column of other values.
     pub(crate) fn into_rows(self, choice: Choice) -> Result<Rows> {
         let rows = match self.kinds {
-            0 | OBJECT => Rows::Objects(choice.fields(self.members)),
-            _ => Rows::Values(Field::new("value", choice.kind(self))),
+            0 | OBJECT => Rows::Objects(choice.fields(self.members)?),
+            _ => Rows::Values(self.into_field("value".to_owned(), choice)?),
         };
         let fields = match &rows {
             Rows::Objects(fields) => fields,
@@ -589,38 +682,113 @@ impl Rows {
     }
 }
 
+/// What a column of numbers is that no type of numbers holds exactly: floats and an integer that
+/// they would round, integers of more than 64 bits, floats and decimals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Numbers {
+    /// An error that names the column. Nothing is rounded unless you say so.
+    #[default]
+    Error,
+    /// `Decimal128(38, …)`, of floats their shortest decimals. An error beyond 38 digits.
+    Decimal,
+    /// Text: the numbers as JSON has them.
+    Text,
+    /// `Float64`, rounded.
+    Float,
+    /// A column of [mixed](Mixed) values.
+    Mixed,
+}
+
+/// What a column of values of several kinds is, such as texts and numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mixed {
+    /// Text: texts as they are, so that a filter by `== "A1"` finds them, and the JSON of others.
+    #[default]
+    Text,
+    /// JSON of each value, of texts too, by the extension `arrow.json`: it tells `"5"` from `5`, and
+    /// is imported as what it was.
+    Json,
+    /// An error that names the column and the kinds.
+    Error,
+}
+
+fn words(kinds: u16) -> String {
+    let words = WORDS.iter().filter(|(kind, _)| kinds & kind != 0).map(|(_, word)| *word);
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// A number as a decimal, if one has its digits; of a float the shortest one.
+pub(crate) fn decimal_of(value: &Value<'_, Valid>) -> Option<Decimal> {
+    match value.kind() {
+        Kind::Decimal => value.as_decimal(),
+        Kind::Int | Kind::Uint => {
+            let integer = value.as_i64().map(i128::from);
+            Decimal::new(integer.or_else(|| value.as_u64().map(i128::from))?, 0)
+        }
+        Kind::Float => decimal_of_text(&value.as_f64()?.to_string()),
+        Kind::NumberText => decimal_of_text(value.as_number_text()?),
+        _ => None,
+    }
+}
+
+/// A number of JSON's as a decimal.
+fn decimal_of_text(text: &str) -> Option<Decimal> {
+    let (digits, exponent) = match text.split_once(['e', 'E']) {
+        Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut coefficient = format!("{whole}{fraction}").parse::<i128>().ok()?;
+    let mut scale = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
+    if scale < 0 {
+        let factor = 10i128.checked_pow(scale.unsigned_abs())?;
+        (coefficient, scale) = (coefficient.checked_mul(factor)?, 0);
+    }
+    Decimal::new(coefficient, u8::try_from(scale).ok()?)
+}
+
 /// How types are chosen where there is a choice.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Choice {
     pub(crate) narrow: bool,
     pub(crate) text: Layout,
-    /// Floats are no type for integers that they would round.
-    pub(crate) exact: bool,
+    pub(crate) numbers: Numbers,
+    pub(crate) mixed: Mixed,
 }
 
 impl Choice {
-    fn fields(&self, members: Members<'_>) -> Vec<Field> {
-        members
-            .list
-            .into_iter()
-            .map(|(key, seen)| Field::new(key.into_owned(), self.kind(seen)))
-            .collect()
+    /// Where a consumer says which types it wants, these decide.
+    pub(crate) fn of_requested(self) -> Choice {
+        Choice { numbers: Numbers::Mixed, mixed: Mixed::Json, ..self }
     }
 
-    fn kind(&self, seen: Seen<'_>) -> Type {
+    fn fields(&self, members: Members<'_>) -> Result<Vec<Field>> {
+        let members = members.list.into_iter();
+        members.map(|(key, seen)| seen.into_field(key.into_owned(), *self)).collect()
+    }
+
+    fn kind(&self, seen: Seen<'_>) -> Result<Type> {
         if let (INTEGER | FLOAT, Exact::Of(number)) = (seen.kinds, seen.exact) {
-            return Type::Number(number);
+            return Ok(Type::Number(number));
         }
-        match seen.kinds {
+        Ok(match seen.kinds {
             0 => Type::Null,
             BOOL => Type::Bool,
-            INTEGER => self.integer(&seen).map_or(Type::Json(self.text), Type::Number),
+            INTEGER => match self.integer(&seen) {
+                Some(number) => Type::Number(number),
+                None => self.numbers(&seen)?,
+            },
             FLOAT if self.narrow && !seen.double => Type::Number(Number::F32),
-            kinds if kinds & !(INTEGER | FLOAT) == 0 => {
-                match self.exact && seen.values.is_rounded() {
-                    true => Type::Json(self.text),
-                    false => Type::Number(Number::F64),
-                }
+            FLOAT => Type::Number(Number::F64),
+            kinds if kinds == INTEGER | FLOAT && seen.rounded.is_none() => {
+                Type::Number(Number::F64)
+            }
+            DECIMAL if seen.decimals.fit() => {
+                let scale = seen.decimals.scale.into();
+                Type::Decimal { width: 16, precision: Decimal::DIGITS, scale }
+            }
+            kinds if kinds & !(INTEGER | FLOAT | DECIMAL | NUMBER_TEXT) == 0 => {
+                self.numbers(&seen)?
             }
             TEXT => match seen.texts {
                 Texts::Codes(codes) if self.narrow => {
@@ -634,22 +802,66 @@ impl Choice {
             DATE_TIME => Type::Timestamp(Unit::Micro, String::new()),
             TIMESTAMP => Type::Timestamp(Unit::Micro, "UTC".to_owned()),
             UUID => Type::Uuid,
-            DECIMAL if seen.decimals.fit() => {
-                let scale = seen.decimals.scale.into();
-                Type::Decimal { width: 16, precision: Decimal::DIGITS, scale }
-            }
             OBJECT if seen.members.list.len() <= MAX_NESTED_FIELDS => {
-                Type::Struct(self.fields(seen.members))
+                Type::Struct(self.fields(seen.members)?)
             }
             ARRAY => {
-                let element = seen.element.map_or(Type::Null, |element| self.kind(*element));
+                let element = match seen.element {
+                    Some(element) => self.kind(*element).map_err(Error::within_list)?,
+                    None => Type::Null,
+                };
                 let item = Box::new(Field::new("item", element));
                 match seen.lengths {
                     Lengths::Fixed(length) => Type::FixedList(item, length),
                     _ => Type::List(item),
                 }
             }
-            _ => Type::Json(self.text),
+            // Too many keys, or too deep.
+            OBJECT | OTHER => Type::Json(self.text),
+            kinds => self.mixed(kinds)?,
+        })
+    }
+
+    /// The type of numbers that no type of numbers holds exactly.
+    fn numbers(&self, seen: &Seen<'_>) -> Result<Type> {
+        let decimal = || seen.decimals.decimal(seen.values);
+        let are_decimals = seen.kinds == INTEGER | DECIMAL;
+        match (self.numbers, decimal()) {
+            (Numbers::Mixed, _) => self.mixed(seen.kinds),
+            (Numbers::Decimal, Some(decimal)) => Ok(decimal),
+            (_, Some(decimal)) if are_decimals => Ok(decimal),
+            (Numbers::Text, _) => Ok(Type::Plain(self.text)),
+            (Numbers::Float, _) => Ok(Type::Number(Number::F64)),
+            (Numbers::Decimal, None) => {
+                let message = "numbers have more digits together than the 38 of a decimal; set the \
+                               option `numbers` to \"text\" or \"float\"";
+                Err(Error::new(ErrorKind::Cast, message))
+            }
+            (Numbers::Error, _) => {
+                let such = seen.rounded.map(|integer| format!(", such as {integer}"));
+                let message = format!(
+                    "no type of numbers holds all of these exactly ({}{}); set the option `numbers` \
+                     to \"decimal\", \"text\", or \"float\", which rounds",
+                    words(seen.kinds),
+                    such.unwrap_or_default()
+                );
+                Err(Error::new(ErrorKind::Cast, message))
+            }
+        }
+    }
+
+    /// The type of values of several kinds.
+    fn mixed(&self, kinds: u16) -> Result<Type> {
+        match self.mixed {
+            Mixed::Text => Ok(Type::Plain(self.text)),
+            Mixed::Json => Ok(Type::Json(self.text)),
+            Mixed::Error => {
+                let message = format!(
+                    "values are of several kinds: {}; set the option `mixed` to \"text\" or \"json\"",
+                    words(kinds)
+                );
+                Err(Error::new(ErrorKind::Cast, message))
+            }
         }
     }
 
@@ -681,10 +893,39 @@ mod tests {
     use super::*;
 
     fn kind(document: &livebuf::DocBuf, narrow: bool) -> Type {
-        let mut seen = Seen::default();
+        let choice = Choice { narrow, ..Choice::default() };
+        let mut seen = Seen::of(choice);
         let array = document.valid().unwrap().root().as_array().unwrap();
         seen.column(array.as_column(), 0);
-        Choice { narrow, ..Choice::default() }.kind(seen)
+        choice.kind(seen).unwrap()
+    }
+
+    /// Floats rounded integers without a word.
+    #[test]
+    fn numbers_are_not_rounded() {
+        for (text, decimal) in [
+            ("[1, 2.5, 9007199254740993]", Some(1)),
+            ("[18446744073709551615, -1]", Some(0)),
+            ("[100000000000000000000]", Some(0)),
+            ("[0.5, 100000000000000000000]", Some(1)),
+            ("[1.25, 1.23456789012345678901]", Some(20)),
+            ("[1e300, 9007199254740993]", None),
+            ("[1e30, 0.00000000000001, 9007199254740993]", None),
+        ] {
+            let document = livebuf_json::from_str(text).unwrap();
+            let kind = |numbers| {
+                let choice = Choice { numbers, ..Choice::default() };
+                let mut seen = Seen::of(choice);
+                let array = document.valid().unwrap().root().as_array().unwrap();
+                seen.column(array.as_column(), 0);
+                choice.kind(seen)
+            };
+            assert!(kind(Numbers::Error).is_err(), "{text}");
+            assert_eq!(kind(Numbers::Text).unwrap().to_string(), "text of mixed values");
+            assert_eq!(kind(Numbers::Float).unwrap().to_string(), "float64");
+            let expected = decimal.map(|scale| format!("decimal128(38, {scale})"));
+            assert_eq!(kind(Numbers::Decimal).ok().map(|kind| kind.to_string()), expected, "{text}");
+        }
     }
 
     #[test]
@@ -698,21 +939,17 @@ mod tests {
             ("[200]", "int64", "uint8"),
             ("[-1, 40000, null]", "int64", "int32"),
             ("[18446744073709551615, 1]", "uint64", "uint64"),
-            (
-                "[18446744073709551615, -1]",
-                "JSON text of mixed values",
-                "JSON text of mixed values",
-            ),
             ("[1.5]", "float64", "float32"),
             ("[0.1]", "float64", "float64"),
             ("[1, 0.5]", "float64", "float32"),
             ("[1, 0.1]", "float64", "float64"),
             (r#"["a"]"#, "utf8", "utf8"),
-            (r#"["a", 1]"#, "JSON text of mixed values", "JSON text of mixed values"),
-            ("[100000000000000000000]", "JSON text of mixed values", "JSON text of mixed values"),
+            (r#"["a", 1]"#, "text of mixed values", "text of mixed values"),
+            ("[1.5, 9007199254740992]", "float64", "float64"),
             ("[{}]", "struct", "struct"),
             ("[[1], [2, 3]]", "list", "list"),
-            ("[[1], {}]", "JSON text of mixed values", "JSON text of mixed values"),
+            ("[[1], [2]]", "list", "list"),
+            ("[[1], {}]", "text of mixed values", "text of mixed values"),
         ] {
             assert_eq!(kind(&json(text), false).to_string(), wide, "{text}");
             assert_eq!(kind(&json(text), true).to_string(), narrow, "{text}");

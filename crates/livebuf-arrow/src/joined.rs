@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::export::{CELLS, ExportOptions, Exporter, Plan, no_column, schema_of};
 use crate::ffi::made::{self, Batches};
 use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema};
-use crate::infer::{Path, Rows, Seen};
+use crate::infer::{Numbers, Path, Rows, Seen};
 use crate::schema::{Field, Type};
 
 /// Why a document could not be had.
@@ -226,7 +226,10 @@ impl Joined {
             return Ok(Rows::Objects(fields.clone()));
         }
         let paths = self.selected.as_deref();
-        let mut known = self.types.get(&self.selected, self.settled).unwrap_or_default();
+        // The digits of floats are looked at for decimals only.
+        let remembers = self.options.choice.numbers != Numbers::Decimal;
+        let known = remembers.then(|| self.types.get(&self.selected, self.settled)).flatten();
+        let mut known = known.unwrap_or_default();
         known.columns.resize_with(paths.map_or(1, <[_]>::len), Default::default);
         let first = known.documents;
         for index in first..count {
@@ -236,20 +239,20 @@ impl Joined {
             known.bytes = known.bytes.saturating_add(more.1);
             match (paths, known.columns.as_mut_slice()) {
                 (None, [(seen, _)]) => {
-                    let mut found = Seen::of_some();
+                    let mut found = Seen::of_some(self.options.choice);
                     exporter.see(&mut found)?;
                     seen.absorb(&found);
                 }
                 (paths, columns) => {
                     for (path, (seen, there)) in paths.unwrap_or_default().iter().zip(columns) {
-                        let mut found = Seen::of_some();
+                        let mut found = Seen::of_some(self.options.choice);
                         *there |= exporter.see_at(path, &mut found)?;
                         seen.absorb(&found);
                     }
                 }
             }
             known.documents = index + 1;
-            if known.documents == self.settled {
+            if remembers && known.documents == self.settled {
                 self.types.set(&self.selected, known.copy());
             }
         }
@@ -269,7 +272,7 @@ impl Joined {
             return seen.into_rows(choice);
         };
         let columns = paths.iter().zip(all).map(|(path, (seen, there))| match there || rows == 0 {
-            true => Ok((Path::Below(path.clone()), seen.into_field(path.join("."), choice))),
+            true => Ok((Path::Below(path.clone()), seen.into_field(path.join("."), choice)?)),
             false => Err(no_column(path)),
         });
         Ok(Rows::Selected(columns.collect::<Result<_>>()?))

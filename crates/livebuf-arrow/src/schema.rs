@@ -139,7 +139,9 @@ pub(crate) enum Type {
     Bool,
     Number(Number),
     Text(Layout),
-    /// JSON text of whatever the values are: to be exported only. To Arrow it is text.
+    /// Text of whatever the values are: texts as they are, the JSON of others. To be exported only.
+    Plain(Layout),
+    /// JSON of whatever the values are, texts too: the extension `arrow.json`.
     Json(Layout),
     Binary(Layout),
     FixedBinary(usize),
@@ -206,7 +208,7 @@ impl Type {
                 Number::F32 => "f",
                 Number::F64 => "g",
             },
-            Type::Text(layout) | Type::Json(layout) => match layout {
+            Type::Text(layout) | Type::Plain(layout) | Type::Json(layout) => match layout {
                 Layout::Small => "u",
                 Layout::Large => "U",
                 Layout::View => "vu",
@@ -276,10 +278,10 @@ impl Type {
         }
     }
 
-    /// Whether it is JSON text of mixed values, or has such text in it.
+    /// Whether it is text or JSON of mixed values, or has such in it.
     pub(crate) fn is_mixed(&self) -> bool {
         match self {
-            Type::Json(_) => true,
+            Type::Plain(_) | Type::Json(_) => true,
             Type::Struct(fields) => fields.iter().any(|field| field.kind.is_mixed()),
             kind => kind.item().is_some_and(|item| item.kind.is_mixed()),
         }
@@ -390,7 +392,8 @@ impl fmt::Display for Type {
             Type::Text(Layout::Small) => "utf8",
             Type::Text(Layout::Large) => "large_utf8",
             Type::Text(Layout::View) => "utf8_view",
-            Type::Json(_) => "JSON text of mixed values",
+            Type::Plain(_) => "text of mixed values",
+            Type::Json(_) => "JSON of mixed values",
             Type::Binary(Layout::Small) => "binary",
             Type::Binary(Layout::Large) => "large_binary",
             Type::Binary(Layout::View) => "binary_view",

@@ -266,6 +266,44 @@ impl LogReader {
         }
     }
 
+    /// What can be read of the rows behind the last group, where one frame of them is damaged: the
+    /// rows of sound frames that follow each other as one group, and an error for each damaged
+    /// frame; in order, with the numbers of the rows.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn sound_tail(&self) -> Result<Vec<(Range<u64>, Result<Group>)>> {
+        let mut found = Vec::new();
+        let mut sound: Vec<Group> = Vec::new();
+        let join = |sound: &mut Vec<Group>, found: &mut Vec<_>| -> Result<()> {
+            let (Some(first), Some(last)) = (sound.first(), sound.last()) else { return Ok(()) };
+            let rows = first.first_row()..last.first_row() + last.len() as u64;
+            let mut builder = Builder::new(EncodeOptions::default());
+            builder.begin()?;
+            for group in sound.iter() {
+                builder.rows_of(group.document().doc())?;
+            }
+            let (document, count) = (builder.finish()?, builder.count());
+            let group = Group::new(document, rows.start, count)
+                .ok_or_else(|| Error::damaged(self.frames.end, "the log is damaged"));
+            found.push((rows, group));
+            sound.clear();
+            Ok(())
+        };
+        for frame in &self.frames.tail {
+            match Group::read(&self.file, frame) {
+                Ok(group) => sound.push(group),
+                Err(error) if error.kind() == crate::ErrorKind::Damaged => {
+                    join(&mut sound, &mut found)?;
+                    found.push((frame.first..frame.end(), Err(error)));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        join(&mut sound, &mut found)?;
+        Ok(found)
+    }
+
     /// Rows by their numbers, in order; of all with `..`.
     ///
     /// ```

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, Field, Schema};
 use livebuf::{Array, Kind, Valid, Value};
-use livebuf_arrow::{Document, ExportOptions, Exporter};
+use livebuf_arrow::{Document, ExportOptions, Exporter, Numbers};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{self, LogicalType};
@@ -60,7 +60,7 @@ fn write(
         Error::new(ErrorKind::NotFound, format!("the document has nothing at {pointer:?}"))
     })?;
     let exporter = Exporter::new(Arc::new(Arc::clone(document)))?.at(pointer)?;
-    let exporter = exporter.options(ExportOptions::new().exact(true).batch_rows(BATCH));
+    let exporter = exporter.options(ExportOptions::new().numbers(Numbers::Mixed).batch_rows(BATCH));
     let plan = Plan::of(value, pointer, exporter, options)?;
 
     let compression = match options.compression {

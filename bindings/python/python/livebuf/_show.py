@@ -35,7 +35,7 @@ def parts(view: Any) -> Iterator[Any]:
 
 
 def html(value: Any, depth: int = 0) -> str:
-    """A folded tree; an array that is stored as columns as a table."""
+    """A folded tree; an array of similar objects as a table."""
     if isinstance(value, Object):
         shown = [(f"<b>{escape(key)}</b>", item) for key, item in islice(value.items(), MOST)]
         return _folded(f"object of {len(value)}", shown, len(value), depth)

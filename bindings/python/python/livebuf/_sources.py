@@ -12,11 +12,11 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, TypeVar, get_args
 
 from . import _files
 from ._errors import DamagedError, Error, MissingKeyError, WrongTypeError
-from ._livebuf import Document, Log, Partial, Table, dumps, from_arrow
+from ._livebuf import Document, Log, LogColumns, Partial, Table, dumps, from_arrow
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -27,6 +27,17 @@ T = TypeVar("T")
 OnFileError = Literal["raise", "skip"]
 OnValueError = Literal["raise", "null"]
 MissingColumns = Literal["insert", "raise"]
+ExtraColumns = Literal["raise", "ignore"]
+Numbers = Literal["raise", "decimal", "text", "float"]
+Mixed = Literal["text", "json", "raise"]
+
+
+class Options(TypedDict, total=False):
+    """Options of exports to Arrow: see `Table.with_options`."""
+
+    numbers: Numbers
+    mixed: Mixed
+
 
 DOCUMENT, LOG = ".lbuf", ".lblog"
 
@@ -160,6 +171,9 @@ class PartialTable:
     def select(self, columns: Any) -> PartialTable:
         return PartialTable(self.part, lambda doc: self.find(doc).select(columns))
 
+    def with_options(self, **options: Any) -> PartialTable:
+        return PartialTable(self.part, lambda doc: self.find(doc).with_options(**options))
+
     def __arrow_c_schema__(self) -> object:
         return self._read(lambda table: table.__arrow_c_schema__())
 
@@ -174,14 +188,21 @@ Unread = tuple[int, Callable[[], Table | PartialTable]]
 class Rows(ABC):
     """The rows of a document's table, or of a log. Holds the file open."""
 
-    def __init__(self, path: str, num_rows: int, producer: Table | PartialTable | Log) -> None:
+    def __init__(
+        self, path: str, num_rows: int, producer: Table | PartialTable | LogColumns
+    ) -> None:
         self.path = path
         self.num_rows = num_rows
         self.schema = Schema(producer)
 
     @abstractmethod
-    def tables(self, start: int, stop: int) -> Iterator[Unread]:
-        """These rows: tables, not read yet, each with the number of its first row."""
+    def tables(self, start: int, stop: int, *, skips: bool = False) -> Iterator[Unread]:
+        """These rows: tables, not read yet, each with the number of its first row. With `skips`
+        what is damaged comes apart from the rest, where that is possible."""
+
+    def schemas(self, skips: bool) -> Iterator[Callable[[], Schema]]:
+        """What to infer the columns from. With `skips` parts are by themselves, as in `tables`."""
+        yield lambda: self.schema
 
 
 def table_at(doc: Document, pointer: str) -> Table:
@@ -201,7 +222,7 @@ class OfDocument(Rows):
         self.table = table
         super().__init__(path, len(table), table)
 
-    def tables(self, start: int, stop: int) -> Iterator[Unread]:
+    def tables(self, start: int, stop: int, *, skips: bool = False) -> Iterator[Unread]:
         if start < stop:
             yield start, lambda: self.table.slice(start, stop)
 
@@ -209,23 +230,54 @@ class OfDocument(Rows):
 class OfLog(Rows):
     """The rows of a log. A read takes the groups that it needs into memory."""
 
-    def __init__(self, path: str, log: Log, trusted: bool) -> None:
+    def __init__(self, path: str, log: Log, trusted: bool, options: Options) -> None:
         self.log = log
         self.trusted = trusted
-        super().__init__(path, len(log), log)
+        self.options = options
+        super().__init__(path, len(log), log.with_options(**options))
 
-    def tables(self, start: int, stop: int) -> Iterator[Unread]:
+    def tables(self, start: int, stop: int, *, skips: bool = False) -> Iterator[Unread]:
         for index, (first, end) in enumerate(self.log._groups()):
             low, high = max(start, first), min(stop, end)
-            if low < high:
-                yield low, functools.partial(self._part, index, low - first, high - first)
+            if low >= high:
+                continue
+            read = functools.partial(self._part, index, low - first, high - first)
+            if not skips:
+                yield low, read
+                continue
+            try:
+                table = read()
+                yield low, lambda table=table: table
+            except DamagedError as error:
+                yield from self._sound(index, start, stop, error)
 
     def _part(self, index: int, start: int, stop: int) -> Table:
-        table: Table = self.log._group(index, self.trusted).root.table
-        return table.slice(start, stop)
+        return self._table(self.log._group(index, self.trusted), start, stop)
+
+    def _table(self, found: Document | Exception, start: int, stop: int) -> Table:
+        if isinstance(found, Exception):
+            raise found
+        table: Table = found.root.table
+        return table.slice(start, stop).with_options(**self.options)
+
+    def _sound(self, index: int, start: int, stop: int, error: DamagedError) -> Iterator[Unread]:
+        """What can be read of a damaged group, and errors for the rest. Rows that are in no full
+        group yet lie in frames of their own."""
+        parts = self.log._sound(index) or [(start, stop, error)]
+        for first, end, found in parts:
+            low, high = max(start, first), min(stop, end)
+            if low < high:
+                yield low, functools.partial(self._table, found, low - first, high - first)
+
+    def schemas(self, skips: bool) -> Iterator[Callable[[], Schema]]:
+        if not skips:
+            yield from super().schemas(skips)
+            return
+        for _, read in self.tables(0, self.num_rows, skips=True):
+            yield lambda read=read: Schema(read())
 
 
-def open_rows(path: str, table: str, trusted: bool) -> Rows:
+def open_rows(path: str, table: str, trusted: bool, options: Options) -> Rows:
     """Opens a file for reading: mapped where it is local; at a URL what is needed is fetched."""
     with named(path):
         file = path
@@ -237,16 +289,18 @@ def open_rows(path: str, table: str, trusted: bool) -> Rows:
                     part = Partial(source)
                 except DamagedError:
                     if _is_log(source.read(0, min(4, source.size))):
-                        return OfLog(path, Log._elsewhere(source, path), trusted)
+                        return OfLog(path, Log._elsewhere(source, path), trusted, options)
                     raise
-                return OfDocument(path, PartialTable(part, lambda doc: table_at(doc, table)))
+                found = PartialTable(part, lambda doc: table_at(doc, table))
+                return OfDocument(path, found.with_options(**options))
         with open(file, "rb") as opened:
             is_log = _is_log(opened.read(4))
         if is_log:
-            return OfLog(path, Log(file), trusted)
+            return OfLog(path, Log(file), trusted, options)
         from . import open as open_document
 
-        return OfDocument(path, table_at(open_document(file, trusted=trusted), table))
+        local = table_at(open_document(file, trusted=trusted), table)
+        return OfDocument(path, local.with_options(**options))
 
 
 def _is_log(magic: bytes) -> bool:
@@ -300,40 +354,62 @@ class Part(NamedTuple):
 class Source:
     """The table in each of some files. It can be pickled, and opens files only to read."""
 
-    def __init__(self, files: list[str], table: str, on_error: OnFileError, trusted: bool) -> None:
+    def __init__(
+        self,
+        files: list[str],
+        table: str,
+        on_error: OnFileError,
+        trusted: bool,
+        options: Options | None = None,
+    ) -> None:
         one_of("on_error", on_error, OnFileError)
+        self.options = options or Options()
+        for name, value in self.options.items():
+            one_of(name, value, Numbers if name == "numbers" else Mixed)
         self.files = files
         self.table = table
         self.on_error: OnFileError = on_error
         self.trusted = trusted
 
     def rows(self, path: str) -> Rows | None:
-        return guarded(lambda: open_rows(path, self.table, self.trusted), self.on_error)
+        return guarded(lambda: open_rows(path, self.table, self.trusted, self.options), self.on_error)
 
-    def schemas(self, infer_files: int | None, convert: Callable[[Schema], T]) -> list[T]:
-        """The schemas of the first files that have rows, as the engine has them. Each is
-        inferred from all rows of its file."""
+    def infer(
+        self,
+        infer_files: int | None,
+        convert: Callable[[Schema], T],
+        join: Callable[[T, T], T],
+    ) -> T:
+        """The columns of all files, or of the first ones that have rows, as the engine has them.
+        They are inferred from all rows of each file. `join` gives the columns of both, and raises
+        `TypeError` where two of one name have no type in common."""
         positive("infer_files", infer_files)
-        found: list[T] = []
+        joined: T | None = None
+        seen = 0
         for path in self.files:
-            if len(found) == infer_files:
+            if seen == infer_files:
                 break
+            rows = self.rows(path)
+            if rows is None or rows.num_rows == 0:
+                continue
+            there = False
+            for look in rows.schemas(self.on_error == "skip"):
 
-            def look(path: str = path) -> T | None:
-                rows = open_rows(path, self.table, self.trusted)
-                if rows.num_rows == 0:
-                    return None
-                with named(path):
-                    return convert(rows.schema)
+                def work(path: str = path, look: Callable[[], Schema] = look) -> T:
+                    with named(path):
+                        return convert(look())
 
-            schema = guarded(look, self.on_error)
-            if schema is not None:
-                found.append(schema)
-        if not found:
+                schema = guarded(work, self.on_error)
+                if schema is not None:
+                    there = True
+                    with named(path):
+                        joined = schema if joined is None else join(joined, schema)
+            seen += there
+        if joined is None:
             raise ValueError(
                 f"{self.files[0]}: no file has rows to infer a schema from; give a schema"
             )
-        return found
+        return joined
 
     def parts(self, part_rows: int | None = PART_ROWS) -> list[Part]:
         """All rows: those of large local files in parts of at most so many rows. A file at a URL
@@ -358,7 +434,7 @@ class Source:
         if rows is None:
             return
         stop = rows.num_rows if part.stop is None else min(part.stop, rows.num_rows)
-        for first, read in rows.tables(part.start, stop):
+        for first, read in rows.tables(part.start, stop, skips=self.on_error == "skip"):
 
             def work(read: Callable[[], Table | PartialTable] = read) -> Table | PartialTable:
                 with named(part.path):
@@ -389,6 +465,102 @@ class Source:
         """Raises `MissingKeyError` where no row of the table has one of the columns."""
         with named(part.path):
             table.select([(name,) for name in names]).__arrow_c_schema__()
+
+
+    def refuse_extra(
+        self,
+        part: Part,
+        table: Table | PartialTable,
+        schema: T,
+        convert: Callable[[Schema], T],
+        fields: Callable[[Any], Iterable[tuple[str, Any]]],
+    ) -> None:
+        """Raises `WrongTypeError` where a table has a field that the schema has not, within
+        objects, too. `fields` gives the fields below a type, or the one of a list's elements."""
+        with named(part.path):
+            found = convert(Schema(table))
+        extra = _extra(found, schema, fields)
+        if extra is not None:
+            with named(part.path):
+                raise WrongTypeError(
+                    f"column {extra!r} is not in the schema: infer it from all files, or leave the "
+                    'column out by extra_columns="ignore"',
+                    24,
+                    "WrongType",
+                )
+
+
+def extra_columns(given: ExtraColumns | None, infer_files: int | None, schema: object) -> bool:
+    """Whether fields beyond the schema are refused. Who gave a schema has said which to read."""
+    if given is not None:
+        one_of("extra_columns", given, ExtraColumns)
+        return given == "raise"
+    return schema is None and infer_files is not None
+
+
+def _extra(
+    found: Any, known: Any, fields: Callable[[Any], Iterable[tuple[str, Any]]]
+) -> str | None:
+    below = dict(fields(known))
+    for name, kind in fields(found):
+        if name not in below:
+            return name
+        deeper = _extra(kind, below[name], fields)
+        if deeper is not None:
+            return f"{name}.{deeper}"
+    return None
+
+
+# ---- Schemas of pyarrow -----------------------------------------------------------------------
+
+
+def arrow_fields(kind: Any) -> list[tuple[str, Any]]:
+    """The fields of a schema or a struct of pyarrow; of a list its elements."""
+    if hasattr(kind, "value_type") and not hasattr(kind, "index_type"):
+        return [("[]", kind.value_type)]
+    is_struct = hasattr(kind, "names") or str(kind).startswith("struct<")
+    return [(field.name, field.type) for field in kind] if is_struct else []
+
+
+def join_arrow(one: Any, two: Any) -> Any:
+    """The columns of two schemas of pyarrow. Numbers, and nulls, have a wider type in common; texts
+    and other values that are no objects and no arrays have text."""
+    import pyarrow as pa
+
+    def wider(name: str, one: Any, two: Any) -> Any:
+        is_ = pa.types
+        if one.equals(two) or is_.is_null(two):
+            return one
+        if is_.is_null(one):
+            return two
+        if is_.is_struct(one) and is_.is_struct(two):
+            return pa.struct(joined(f"{name}.", one, two))
+        elements = [getattr(kind, "value_type", None) for kind in (one, two)]
+        if None not in elements and not any(is_.is_dictionary(kind) for kind in (one, two)):
+            return pa.list_(wider(f"{name}[]", *elements))
+        try:
+            pair = [pa.schema([pa.field("", kind)]) for kind in (one, two)]
+            return pa.unify_schemas(pair, promote_options="permissive").field(0).type
+        except pa.ArrowException as error:
+            nested = any(is_.is_nested(kind) for kind in (one, two))
+            if not nested and (is_.is_string(one) or is_.is_string(two)):
+                return pa.string()
+            raise differ(name, one, two) from error
+
+    def joined(above: str, one: Any, two: Any) -> list[Any]:
+        fields = {field.name: field.type for field in one}
+        for field in two:
+            known = fields.get(field.name)
+            name = above + field.name
+            fields[field.name] = field.type if known is None else wider(name, known, field.type)
+        return list(fields.items())
+
+    return pa.schema(joined("", one, two))
+
+
+def differ(name: str, one: object, two: object) -> TypeError:
+    """Two files have columns of one name whose types have none in common."""
+    return TypeError(f"column {name!r} is {one} in files before, and {two} here; give a schema")
 
 
 # ---- Columns of documents ---------------------------------------------------------------------

@@ -30,7 +30,15 @@ from . import _sources
 from ._sources import PART_ROWS, Batch, Part, Source
 
 if TYPE_CHECKING:
-    from ._sources import MissingColumns, OnFileError, Paths
+    from ._sources import (
+        ExtraColumns,
+        MissingColumns,
+        Mixed,
+        Numbers,
+        OnFileError,
+        Options,
+        Paths,
+    )
 
 __all__ = ["read"]
 
@@ -43,16 +51,19 @@ def read(
     table: str = "",
     *,
     schema: Any = None,
-    infer_files: int | None = 1,
+    infer_files: int | None = None,
     missing_columns: MissingColumns = "insert",
+    extra_columns: ExtraColumns | None = None,
     on_error: OnFileError = "raise",
+    numbers: Numbers = "raise",
+    mixed: Mixed = "text",
     partition_rows: int = PART_ROWS,
     trusted: bool = False,
 ) -> Any:
     """The tables in documents and logs as a `dask.dataframe.DataFrame`, by `from_map`.
 
-    `paths`, `table`, `infer_files`, `missing_columns`, `on_error` and `trusted` are as in
-    `livebuf.polars.scan`. `schema` is a `pyarrow.Schema`.
+    `paths`, `table`, `infer_files`, `missing_columns`, `extra_columns`, `on_error`,
+    `numbers`, `mixed` and `trusted` are as in `livebuf.polars.scan`. `schema` is a `pyarrow.Schema`.
 
     Each file becomes partitions of at most `partition_rows` rows. A file at a URL of fsspec is
     one partition; of a document there only what is needed is fetched. Workers open files
@@ -64,11 +75,15 @@ def read(
     """
     _sources.one_of("missing_columns", missing_columns, _sources.MissingColumns)
     files = [_sources.absolute(path) for path in _sources.find(paths)]
-    source = Source(files, table, on_error, trusted)
+    options: Options = {"numbers": numbers, "mixed": mixed}
+    source = Source(files, table, on_error, trusted, options)
     if schema is None:
-        found = source.schemas(infer_files, lambda schema: pa.schema(schema))
-        schema = pa.unify_schemas(found, promote_options="permissive")
-    read_part = _Read(source, schema, missing_columns)
+        inferred = source.infer(infer_files, pa.schema, _sources.join_arrow)
+    else:
+        inferred = schema
+    raises = _sources.extra_columns(extra_columns, infer_files, schema)
+    schema = inferred
+    read_part = _Read(source, schema, missing_columns, raises)
     parts = source.parts(partition_rows)
     if not parts:
         raise ValueError(f"{source.files[0]}: no file has rows")
@@ -82,10 +97,13 @@ def _frame(table: Any) -> Any:
 class _Read:
     """Reads a partition, in a worker."""
 
-    def __init__(self, source: Source, schema: Any, missing_columns: MissingColumns) -> None:
+    def __init__(
+        self, source: Source, schema: Any, missing_columns: MissingColumns, raises_extra: bool
+    ) -> None:
         self.source = source
         self.schema = schema
         self.missing_columns = missing_columns
+        self.raises_extra = raises_extra
         # Dask names what it keeps by what this holds: files that changed are other ones.
         self.versions = [_version(path) for path in source.files]
 
@@ -98,6 +116,9 @@ class _Read:
         for first, table in self.source.tables(part, BATCH_ROWS):
             if self.missing_columns == "raise" and schema.names:
                 self.source.need_columns(part, table, schema.names)
+            if self.raises_extra:
+                fields = _sources.arrow_fields
+                self.source.refuse_extra(part, table, self.schema, pa.schema, fields)
             batch = self.source.read(part, first, table, schema, _table)
             if batch is not None:
                 batches.append(batch)

@@ -31,12 +31,12 @@ except ModuleNotFoundError as error:
 
 from . import _files, _sources
 from ._livebuf import Table
-from ._sources import Batch, Part, PartialTable, Source
+from ._sources import Batch, Part, PartialTable, Schema, Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ._sources import MissingColumns, OnFileError, OnValueError, Path, Paths
+    from ._sources import ExtraColumns, MissingColumns, Mixed, Numbers, OnFileError, Options, OnValueError, Path, Paths
 
 __all__ = ["extract", "scan", "write"]
 
@@ -49,9 +49,12 @@ def scan(
     table: str = "",
     *,
     schema: Mapping[str, Any] | pl.Schema | None = None,
-    infer_files: int | None = 1,
+    infer_files: int | None = None,
     missing_columns: MissingColumns = "insert",
+    extra_columns: ExtraColumns | None = None,
     on_error: OnFileError = "raise",
+    numbers: Numbers = "raise",
+    mixed: Mixed = "text",
     trusted: bool = False,
 ) -> pl.LazyFrame:
     """The tables in documents and logs as one lazy frame, file by file in the order of `paths`.
@@ -64,43 +67,90 @@ def scan(
     Only the columns that a query needs are read. A filter is done batch by batch: first its own
     columns are read, and the others only where a row passes. `head` stops reading.
 
-    The schema is inferred from all rows of the first file that has any, of `infer_files` files,
-    or of all with `None`. Or you give it, and no file is opened before the query runs. Values
-    of other files are converted where they fit it. Columns that it lacks are not read.
+    The schema has the columns of all files, by all their rows. That takes little where rows are
+    stored as columns. Or you give it, and no file is opened before the query runs; values are
+    converted where they fit it. With `infer_files=1` it is that of the first file that has rows.
     `missing_columns` says what becomes of columns that a file lacks: `"insert"` nulls, or
-    `"raise"`.
+    `"raise"`. `extra_columns` says so for fields that a file has and the schema has not:
+    `"raise"`, or `"ignore"`. If you say nothing, they are left out where you gave the schema,
+    and else are an error that names file and field.
 
-    `on_error="skip"` passes over damaged files, and over damaged groups of logs, with a
-    `RuntimeWarning` that names them. `trusted=True` does not validate: for files that you wrote.
+    `on_error="skip"` passes over damaged files, and over what is damaged in logs, with a
+    `RuntimeWarning` that names them. `numbers` and `mixed` are those of `Table.with_options`.
+    `trusted=True` does not validate: for files that you wrote.
 
     Raises `FileNotFoundError` where there is no file, `livebuf.Error` where one is damaged, has no
     such table or has values that do not fit the schema. Errors name the file and the rows.
     polars before 2.0 raises its own `ComputeError` with the same text.
     """
     _sources.one_of("missing_columns", missing_columns, _sources.MissingColumns)
-    source = Source(_sources.find(paths), table, on_error, trusted)
+    options: Options = {"numbers": numbers, "mixed": mixed}
+    source = Source(_sources.find(paths), table, on_error, trusted, options)
     if schema is None:
-        found = source.schemas(infer_files, lambda schema: pl.Schema(schema))
-        columns = _joined(found)
+        columns = source.infer(infer_files, _schema, _joined)
     else:
         columns = pl.Schema(schema)
-    scanned = _Scan(source, columns, missing_columns)
+    raises = _sources.extra_columns(extra_columns, infer_files, schema)
+    scanned = _Scan(source, columns, missing_columns, raises)
     return register_io_source(scanned, schema=columns, is_pure=True)
 
 
-def _joined(schemas: list[pl.Schema]) -> pl.Schema:
-    if len(schemas) == 1:
-        return schemas[0]
-    return pl.concat([schema.to_frame() for schema in schemas], how="diagonal_relaxed").schema
+def _schema(schema: Schema) -> pl.Schema:
+    return pl.Schema(schema)
+
+
+def _joined(one: pl.Schema, two: pl.Schema, above: str = "") -> pl.Schema:
+    """The columns of both."""
+    joined = dict(one)
+    for name, dtype in two.items():
+        known = joined.get(name)
+        joined[name] = dtype if known is None else _wider(above + name, known, dtype)
+    return pl.Schema(joined)
+
+
+def _wider(name: str, one: Any, two: Any) -> Any:
+    """The type that has the values of both."""
+    if one == two or two == pl.Null:
+        return one
+    if one == pl.Null:
+        return two
+    if isinstance(one, pl.Struct) and isinstance(two, pl.Struct):
+        return pl.Struct(_joined(pl.Schema(one), pl.Schema(two), f"{name}."))
+    lists = (pl.List, pl.Array)
+    if isinstance(one, lists) and isinstance(two, lists):
+        return pl.List(_wider(f"{name}[]", one.inner, two.inner))
+    if one.is_nested() or two.is_nested():
+        raise _sources.differ(name, one, two)
+    try:
+        pair = [pl.Schema({name: dtype}).to_frame() for dtype in (one, two)]
+        return pl.concat(pair, how="vertical_relaxed").schema[name]
+    except pl.exceptions.PolarsError as error:
+        raise _sources.differ(name, one, two) from error
+
+
+def _fields(kind: Any) -> list[tuple[str, Any]]:
+    """The fields of a schema or a struct; of a list its elements."""
+    if isinstance(kind, pl.Schema):
+        return list(kind.items())
+    if isinstance(kind, (pl.List, pl.Array)):
+        return [("[]", kind.inner)]
+    return list(pl.Schema(kind).items()) if isinstance(kind, pl.Struct) else []
 
 
 class _Scan:
     """Reads the files of a lazy frame, each time that polars asks for them."""
 
-    def __init__(self, source: Source, schema: pl.Schema, missing_columns: MissingColumns) -> None:
+    def __init__(
+        self,
+        source: Source,
+        schema: pl.Schema,
+        missing_columns: MissingColumns,
+        raises_extra: bool,
+    ) -> None:
         self.source = source
         self.schema = schema
         self.missing_columns = missing_columns
+        self.raises_extra = raises_extra
 
     def __call__(
         self,
@@ -120,6 +170,8 @@ class _Scan:
             for first, table in self.source.tables(part, int(min(batch_rows, left))):
                 if checks:
                     self.source.need_columns(part, table, names)
+                if self.raises_extra:
+                    self.source.refuse_extra(part, table, self.schema, _schema, _fields)
                 frame = self._read(part, first, table, wanted, predicate)
                 if frame is None:
                     continue

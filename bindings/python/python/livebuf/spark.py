@@ -67,8 +67,11 @@ OPTIONS = {
         "paths",
         "table",
         "columns",
+        "extraColumns",
         "inferFiles",
         "missingColumns",
+        "mixed",
+        "numbers",
         "onError",
         "partitionRows",
         "trusted",
@@ -82,8 +85,9 @@ class DefaultSource(DataSource):
     Options for reading: `table`, a JSON pointer to the rows of a document (`""`, the root, if you
     give none); `columns`, their names with commas between them, or a JSON array; `partitionRows`,
     most rows of a partition (1,000,000); `inferFiles`, of how many files the schema is inferred
-    (1, or `all`); `missingColumns` (`insert` nulls, or `raise`); `onError` (`raise`, or `skip`
-    damaged files); `trusted` (`true` does not validate). Give several paths as the option
+    (`all`, or a number); `missingColumns` (`insert` nulls, or `raise`); `extraColumns`, for
+    fields that a file has and the schema has not (`ignore`; `raise`, the default with a number of
+    `inferFiles`); `onError` (`raise`, or `skip` damaged files); `numbers` and `mixed` as in `Table.with_options`; `trusted` (`true` does not validate). Give several paths as the option
     `paths`, a JSON array.
 
     For writing: `table`. Modes are `append` and `overwrite`.
@@ -103,8 +107,7 @@ class DefaultSource(DataSource):
         return "livebuf"
 
     def schema(self) -> T.StructType:
-        found = self._source().schemas(self._infer_files(), _spark_schema)
-        schema = pa.unify_schemas(found, promote_options="permissive")
+        schema = self._source().infer(self._infer_files(), _spark_schema, _sources.join_arrow)
         wanted = self._columns()
         if wanted is not None:
             missing = [name for name in wanted if name not in schema.names]
@@ -122,7 +125,11 @@ class DefaultSource(DataSource):
         missing = self.options.get("missingColumns", "insert")
         _sources.one_of("missingColumns", missing, _sources.MissingColumns)
         rows = _count("partitionRows", self.options.get("partitionRows", str(PART_ROWS)))
-        return _Reader(self._source(), schema, rows, missing == "raise")
+        extra: Any = self.options.get("extraColumns")
+        raises_extra = _sources.extra_columns(extra, self._infer_files(), None)
+        # Columns that are chosen leave others out.
+        checks = raises_extra and (wanted is None or extra is not None)
+        return _Reader(self._source(), schema, rows, missing == "raise", checks)
 
     def writer(self, schema: T.StructType, overwrite: bool) -> DataSourceArrowWriter:
         folder = self.options.get("path")
@@ -141,7 +148,8 @@ class DefaultSource(DataSource):
         if trusted not in ("true", "false"):
             raise ValueError(f"trusted must be true or false, not {trusted!r}")
         files = [_sources.absolute(path) for path in _sources.find(paths)]
-        return Source(files, self.options.get("table", ""), on_error, trusted == "true")
+        options: Any = {name: self.options[name] for name in ("numbers", "mixed") if name in self.options}
+        return Source(files, self.options.get("table", ""), on_error, trusted == "true", options)
 
     def _columns(self) -> list[str] | None:
         text = self.options.get("columns")
@@ -152,7 +160,7 @@ class DefaultSource(DataSource):
         return [name.strip() for name in text.split(",")]
 
     def _infer_files(self) -> int | None:
-        text = self.options.get("inferFiles", "1")
+        text = self.options.get("inferFiles", "all")
         return None if text == "all" else _count("inferFiles", text)
 
 
@@ -244,8 +252,14 @@ class _Partition(InputPartition):
 
 class _Reader(DataSourceReader):
     def __init__(
-        self, source: Source, schema: T.StructType, partition_rows: int, raises: bool
+        self,
+        source: Source,
+        schema: T.StructType,
+        partition_rows: int,
+        raises: bool,
+        raises_extra: bool,
     ) -> None:
+        self.raises_extra = raises_extra
         self.source = source
         self.schema = schema
         self.partition_rows = partition_rows
@@ -275,6 +289,9 @@ class _Reader(DataSourceReader):
         for first, table in self.source.tables(part, BATCH_ROWS):
             if self.raises and names:
                 self.source.need_columns(part, table, names)
+            if self.raises_extra:
+                fields = _sources.arrow_fields
+                self.source.refuse_extra(part, table, schema, _spark_schema, fields)
             found = self.source.read(part, first, table, schema, convert)
             if found is not None:
                 yield from found.to_batches()

@@ -101,13 +101,15 @@ def test_columns_are_pushed_down(client: Any, folder: Path) -> None:
 def test_types_and_schemas(client: Any, tmp_path: Path) -> None:
     livebuf.dump([{"n": 2**60 + 1, "v": None}, {"n": None, "v": None}], tmp_path / "a.lbuf")
     livebuf.dump([{"n": 5, "v": "x", "l": [1]}], tmp_path / "b.lbuf")
-    frame = livebuf.dask.read(tmp_path, infer_files=None).compute()
+    frame = livebuf.dask.read(tmp_path).compute()
     assert frame["n"].dtype == "int64[pyarrow]"
     assert [None if pd.isna(n) else n for n in frame["n"]] == [2**60 + 1, None, 5]
     with pytest.raises(livebuf.WrongTypeError, match=r"b.lbuf.*\"v\""):
-        livebuf.dask.read(tmp_path)["v"].compute()
+        livebuf.dask.read(tmp_path, infer_files=1, extra_columns="ignore")["v"].compute()
+    with pytest.raises(livebuf.WrongTypeError, match=r"b.lbuf: column 'l' is not in the schema"):
+        livebuf.dask.read(tmp_path, infer_files=1)["n"].compute()
     with pytest.raises(livebuf.MissingKeyError, match=r"a.lbuf: no row has the column \"l\""):
-        wide = livebuf.dask.read(tmp_path, infer_files=None, missing_columns="raise")
+        wide = livebuf.dask.read(tmp_path, missing_columns="raise")
         wide["l"].compute()
 
 

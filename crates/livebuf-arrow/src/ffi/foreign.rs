@@ -10,7 +10,7 @@ use std::slice;
 use super::made::NO_MEMORY;
 use super::{
     ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, PARAMETERS, RecordBatch,
-    TENSOR, UUID, VARIANT,
+    JSON, TENSOR, UUID, VARIANT,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Field, Layout, MAX_DEPTH, Number, Type};
@@ -56,6 +56,7 @@ impl ArrowSchema {
         let format = text(self.format)?.ok_or_else(|| mismatch("the format is missing"))?;
         let kind = match Type::parse(format, children)? {
             Type::FixedBinary(16) if self.metadata(EXTENSION)? == Some(UUID) => Type::Uuid,
+            Type::Text(layout) if self.metadata(EXTENSION)? == Some(JSON) => Type::Json(layout),
             Type::Struct(fields) if self.metadata(EXTENSION)? == Some(VARIANT) => {
                 Type::Variant(fields)
             }
@@ -291,7 +292,7 @@ impl<'a> Source<'a> {
             Type::Text(Layout::View) | Type::Binary(Layout::View) => {
                 usize::try_from(self.array.n_buffers).unwrap_or(0).max(3)
             }
-            Type::Text(_) | Type::Json(_) | Type::Binary(_) => 3,
+            Type::Text(_) | Type::Plain(_) | Type::Json(_) | Type::Binary(_) => 3,
             _ => 2,
         };
         if self.array.n_buffers != buffers as i64 {
@@ -320,7 +321,10 @@ impl<'a> Source<'a> {
                     let views = self.bytes(1, first * 16, length * 16)?;
                     Data::Views(views, self.variadic(buffers - 3)?)
                 }
-                Type::Text(layout) | Type::Json(layout) | Type::Binary(layout) => {
+                Type::Text(layout)
+                | Type::Plain(layout)
+                | Type::Json(layout)
+                | Type::Binary(layout) => {
                     let (offsets, end) = self.offsets(*layout == Layout::Large)?;
                     Data::Variable(offsets, self.bytes(2, 0, end)?)
                 }

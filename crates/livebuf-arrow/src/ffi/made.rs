@@ -9,7 +9,7 @@ use bytemuck::NoUninit;
 
 use super::{
     ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, PARAMETERS, RecordBatch,
-    TENSOR, UUID,
+    JSON, TENSOR, UUID,
 };
 use crate::document::Pinned;
 use crate::error::{Error, ErrorKind, Result};
@@ -71,6 +71,7 @@ pub(crate) fn schema(field: &Field) -> Result<ArrowSchema> {
     let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
     let metadata = match &field.kind {
         Type::Uuid => metadata(&[(EXTENSION, UUID)]),
+        Type::Json(_) => metadata(&[(EXTENSION, JSON)]),
         Type::Tensor(lists) => {
             let shape = format!("{{\"shape\":{:?}}}", lists.shape().0);
             metadata(&[(EXTENSION, TENSOR), (PARAMETERS, shape.as_bytes())])

@@ -27,6 +27,8 @@ const TENSOR: &[u8] = b"arrow.fixed_shape_tensor";
 const VARIANT: &[u8] = b"arrow.parquet.variant";
 /// The canonical extension type of UUIDs.
 const UUID: &[u8] = b"arrow.uuid";
+/// The canonical extension type of texts that are JSON.
+const JSON: &[u8] = b"arrow.json";
 
 /// A schema, or a field of one, as the C Data Interface defines it.
 ///
