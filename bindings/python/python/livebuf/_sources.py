@@ -247,7 +247,7 @@ class OfLog(Rows):
                 continue
             try:
                 table = read()
-                yield low, lambda table=table: table
+                yield low, functools.partial(_itself, table)
             except DamagedError as error:
                 yield from self._sound(index, start, stop, error)
 
@@ -274,7 +274,15 @@ class OfLog(Rows):
             yield from super().schemas(skips)
             return
         for _, read in self.tables(0, self.num_rows, skips=True):
-            yield lambda read=read: Schema(read())
+            yield functools.partial(_schema, read)
+
+
+def _itself(table: Table) -> Table:
+    return table
+
+
+def _schema(read: Callable[[], Table | PartialTable]) -> Schema:
+    return Schema(read())
 
 
 def open_rows(path: str, table: str, trusted: bool, options: Options) -> Rows:
@@ -372,7 +380,9 @@ class Source:
         self.trusted = trusted
 
     def rows(self, path: str) -> Rows | None:
-        return guarded(lambda: open_rows(path, self.table, self.trusted, self.options), self.on_error)
+        return guarded(
+            lambda: open_rows(path, self.table, self.trusted, self.options), self.on_error
+        )
 
     def infer(
         self,
@@ -465,7 +475,6 @@ class Source:
         """Raises `MissingKeyError` where no row of the table has one of the columns."""
         with named(part.path):
             table.select([(name,) for name in names]).__arrow_c_schema__()
-
 
     def refuse_extra(
         self,
