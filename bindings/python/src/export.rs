@@ -429,7 +429,12 @@ fn numbers_of(column: &livebuf::Column<'_, Checked>, gaps: bool) -> Option<Slots
 enum Copied {
     Nothing,
     /// Numbers as they are stored.
-    Stored { bytes: Vec<u8>, format: &'static CStr, shape: Vec<usize>, then: Then },
+    Stored {
+        bytes: Vec<u8>,
+        format: &'static CStr,
+        shape: Vec<usize>,
+        then: Then,
+    },
     Booleans(Vec<u8>),
     Integers(Vec<i64>),
     Unsigned(Vec<u64>),
@@ -546,9 +551,7 @@ impl Copied {
             Copied::Unsigned(values) => {
                 of_bytes(numpy, &bytes_of(&values, u64::to_le_bytes), "<u8")?
             }
-            Copied::Floats(values) => {
-                of_bytes(numpy, &bytes_of(&values, f64::to_le_bytes), "<f8")?
-            }
+            Copied::Floats(values) => of_bytes(numpy, &bytes_of(&values, f64::to_le_bytes), "<f8")?,
             Copied::Moments(values, unit) => {
                 of_bytes(numpy, &bytes_of(&values, i64::to_le_bytes), "<i8")?
                     .call_method1("view", (unit,))?
@@ -894,13 +897,10 @@ impl Numbers {
         let array = numpy.call_method1("asarray", (buffer,))?;
         // The buffer keeps the column as it is.
         let numbers = exporter.get();
-        let then = numbers
-            .source
-            .view()
-            .read(py, |value| {
-                let look = |column: livebuf::Column<'_, _>| Then::of(&column, wish.narrow);
-                with_column(value, &numbers.path, numbers.rows, look)
-            })?;
+        let then = numbers.source.view().read(py, |value| {
+            let look = |column: livebuf::Column<'_, _>| Then::of(&column, wish.narrow);
+            with_column(value, &numbers.path, numbers.rows, look)
+        })?;
         let array = then.done(array)?;
         Ok(match (&then, wish.copy) {
             (Then::Cast(_), _) => Made::Copy(array),

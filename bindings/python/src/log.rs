@@ -465,7 +465,8 @@ impl Log {
         if index < reader.stats().groups as usize {
             return Ok(Vec::new());
         }
-        let parts = py.detach(|| reader.sound_tail()).map_err(|failure| error::log(py, &failure))?;
+        let parts =
+            py.detach(|| reader.sound_tail()).map_err(|failure| error::log(py, &failure))?;
         let parts = parts.into_iter().map(|(rows, found)| {
             let found = match found {
                 Ok(group) => {

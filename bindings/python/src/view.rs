@@ -16,8 +16,8 @@ use std::cell::{Cell, UnsafeCell};
 use std::ffi::OsString;
 use std::hash::BuildHasher;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, NodeId, Storage, Value};

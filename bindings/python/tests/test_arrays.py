@@ -510,9 +510,7 @@ class TestColumns:
         assert ids.find(1) == (1 if count > 1 else None) and ids.find(10**6) is None
         assert ids.filter(1, 2) == [n for n in (1, 2) if n < count]
         assert ids[1:3].to_python() == [n for n in (1, 2) if n < count]
-        assert (ids.numpy() * 100).tolist() == [
-            n * 100 for n in range(count)
-        ]
+        assert (ids.numpy() * 100).tolist() == [n * 100 for n in range(count)]
         assert ids.numpy(narrow=True).tolist() == [*range(count)]
         assert table.slice(1, 3)["id"].to_python() == [n for n in (1, 2) if n < count]
         if count == 0:

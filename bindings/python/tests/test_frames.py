@@ -481,7 +481,7 @@ def test_infinities_and_nan_in_columns_of_mixed_values() -> None:
 
 
 class TestKinds:
-    """Types of Arrow follow from the kinds of values, not from the values that happen to be there."""
+    """Types of Arrow follow from the kinds of values, not from what the values happen to be."""
 
     def test_lists(self) -> None:
         """Lists of one length were fixed-size lists."""
@@ -502,7 +502,9 @@ class TestKinds:
         pl = pytest.importorskip("polars")
         values = [1, 2.5, 2**53 + 1]
         table = livebuf.Document.from_python([{"a": value} for value in values]).root.table
-        with pytest.raises(livebuf.WrongTypeError, match=r'"a": .*such as 9007199254740993.*decimal'):
+        with pytest.raises(
+            livebuf.WrongTypeError, match=r'"a": .*such as 9007199254740993.*decimal'
+        ):
             pl.DataFrame(table)
         found = pl.DataFrame(table.with_options(numbers="decimal"))["a"]
         assert found.to_list() == [Decimal(1), Decimal("2.5"), Decimal(2**53 + 1)]
@@ -545,7 +547,9 @@ class TestKinds:
         )
         again = livebuf.from_arrow(pa.table(as_json)).to_python()
         assert [row["seat"] for row in again][:6] == ["A1", 5, None, "5", [1, "x"], True]
-        with pytest.raises(livebuf.WrongTypeError, match=r'"seat".*several kinds: .*integers.*texts'):
+        with pytest.raises(
+            livebuf.WrongTypeError, match=r'"seat".*several kinds: .*integers.*texts'
+        ):
             pl.DataFrame(table.with_options(mixed="raise"))
         with pytest.raises(ValueError, match="mixed must be"):
             table.with_options(mixed="null")  # type: ignore[arg-type]

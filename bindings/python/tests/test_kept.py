@@ -99,7 +99,9 @@ def test_frames(tmp_path: Path) -> None:
             "took": [timedelta(seconds=1), timedelta(microseconds=-5), None],
             "seat": pl.Series(["b", "a", None], dtype=pl.Categorical),
             "kind": pl.Series(["x", "z", None], dtype=pl.Enum(["z", "y", "x"])),
-            "at": pl.Series([datetime(2024, 1, 1), None, None], dtype=pl.Datetime("ns", "Asia/Tokyo")),
+            "at": pl.Series(
+                [datetime(2024, 1, 1), None, None], dtype=pl.Datetime("ns", "Asia/Tokyo")
+            ),
         }
     )
     doc = livebuf.from_arrow(frame, keep_types=True)

@@ -226,7 +226,7 @@ class TestSchemas:
             scan(tmp_path, schema=given, extra_columns="raise").collect()
 
     def test_types_of_later_files(self, tmp_path: Path) -> None:
-        """Bug: lists that had one length in the first file were arrays of it, and others an error."""
+        """Bug: lists of one length in the first file were arrays of it, and others an error."""
         put(tmp_path / "a.lbuf", [{"n": 1, "tags": ["a"], "e": []}] * 10)
         put(tmp_path / "b.lbuf", [{"n": 0.5, "tags": ["a"] * (n % 3), "e": [1]} for n in range(10)])
         found = scan(tmp_path).collect()

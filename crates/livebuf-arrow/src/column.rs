@@ -510,13 +510,25 @@ impl Source {
         }
         let values = match column.column_type() {
             ColumnType::I8 => each::<i8, T>(column, |value| T::from_integer(value.into(), rounds)),
-            ColumnType::I16 => each::<i16, T>(column, |value| T::from_integer(value.into(), rounds)),
-            ColumnType::I32 => each::<i32, T>(column, |value| T::from_integer(value.into(), rounds)),
-            ColumnType::I64 => each::<i64, T>(column, |value| T::from_integer(value.into(), rounds)),
+            ColumnType::I16 => {
+                each::<i16, T>(column, |value| T::from_integer(value.into(), rounds))
+            }
+            ColumnType::I32 => {
+                each::<i32, T>(column, |value| T::from_integer(value.into(), rounds))
+            }
+            ColumnType::I64 => {
+                each::<i64, T>(column, |value| T::from_integer(value.into(), rounds))
+            }
             ColumnType::U8 => each::<u8, T>(column, |value| T::from_integer(value.into(), rounds)),
-            ColumnType::U16 => each::<u16, T>(column, |value| T::from_integer(value.into(), rounds)),
-            ColumnType::U32 => each::<u32, T>(column, |value| T::from_integer(value.into(), rounds)),
-            ColumnType::U64 => each::<u64, T>(column, |value| T::from_integer(value.into(), rounds)),
+            ColumnType::U16 => {
+                each::<u16, T>(column, |value| T::from_integer(value.into(), rounds))
+            }
+            ColumnType::U32 => {
+                each::<u32, T>(column, |value| T::from_integer(value.into(), rounds))
+            }
+            ColumnType::U64 => {
+                each::<u64, T>(column, |value| T::from_integer(value.into(), rounds))
+            }
             ColumnType::F32 | ColumnType::NumbersF32 | ColumnType::MarkedF32 => {
                 each::<f32, T>(column, |value| T::from_f64(value.into()))
             }

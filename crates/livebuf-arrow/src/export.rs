@@ -12,8 +12,8 @@ use crate::document::{Document, Known, Pinned, can_have};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::made::{self, Batches};
 use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
-use crate::kept;
 use crate::infer::{Choice, Left, Mixed, Numbers, Path, Rows, Seen};
+use crate::kept;
 use crate::schema::{Field, Layout, Type};
 
 /// How text is laid out in Arrow.

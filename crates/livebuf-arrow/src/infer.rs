@@ -924,7 +924,11 @@ mod tests {
             assert_eq!(kind(Numbers::Text).unwrap().to_string(), "text of mixed values");
             assert_eq!(kind(Numbers::Float).unwrap().to_string(), "float64");
             let expected = decimal.map(|scale| format!("decimal128(38, {scale})"));
-            assert_eq!(kind(Numbers::Decimal).ok().map(|kind| kind.to_string()), expected, "{text}");
+            assert_eq!(
+                kind(Numbers::Decimal).ok().map(|kind| kind.to_string()),
+                expected,
+                "{text}"
+            );
         }
     }
 

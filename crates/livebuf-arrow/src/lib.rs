@@ -176,7 +176,7 @@ mod text;
 pub use document::{Document, Known};
 pub use error::{Error, ErrorKind};
 pub use export::{ExportOptions, Exporter, TextLayout, key_name};
-pub use infer::{Mixed, Numbers};
 pub use ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
 pub use import::{ImportOptions, VariantDecoder, from_batch, from_stream};
+pub use infer::{Mixed, Numbers};
 pub use joined::{Documents, Joined, Refused, Types};

@@ -45,10 +45,7 @@ fn taken(kind: &Type, made: ArrowArray, rows: &[Range<usize>]) -> Result<Option<
             let values = taken_bits(some!(next()).bytes(), rows);
             array(length, nulls, vec![bits, Some(Buffer::built(values.bytes))], Vec::new())
         }
-        Type::Text(layout)
-        | Type::Plain(layout)
-        | Type::Json(layout)
-        | Type::Binary(layout) => {
+        Type::Text(layout) | Type::Plain(layout) | Type::Json(layout) | Type::Binary(layout) => {
             let (first, second) = (some!(next()), some!(next()));
             let (offsets, below) = match layout {
                 Layout::Small => some!(taken_offsets::<i32>(&first, rows)),

@@ -372,7 +372,9 @@ class Source:
         self.trusted = trusted
 
     def rows(self, path: str) -> Rows | None:
-        return guarded(lambda: open_rows(path, self.table, self.trusted, self.options), self.on_error)
+        return guarded(
+            lambda: open_rows(path, self.table, self.trusted, self.options), self.on_error
+        )
 
     def infer(
         self,
@@ -465,7 +467,6 @@ class Source:
         """Raises `MissingKeyError` where no row of the table has one of the columns."""
         with named(part.path):
             table.select([(name,) for name in names]).__arrow_c_schema__()
-
 
     def refuse_extra(
         self,

@@ -63,7 +63,8 @@ def read(
     """The tables in documents and logs as a `dask.dataframe.DataFrame`, by `from_map`.
 
     `paths`, `table`, `infer_files`, `missing_columns`, `extra_columns`, `on_error`,
-    `numbers`, `mixed` and `trusted` are as in `livebuf.polars.scan`. `schema` is a `pyarrow.Schema`.
+    `numbers`, `mixed` and `trusted` are as in `livebuf.polars.scan`. `schema` is a
+    `pyarrow.Schema`.
 
     Each file becomes partitions of at most `partition_rows` rows. A file at a URL of fsspec is
     one partition; of a document there only what is needed is fetched. Workers open files

@@ -36,7 +36,17 @@ from ._sources import Batch, Part, PartialTable, Schema, Source
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ._sources import ExtraColumns, MissingColumns, Mixed, Numbers, OnFileError, Options, OnValueError, Path, Paths
+    from ._sources import (
+        ExtraColumns,
+        MissingColumns,
+        Mixed,
+        Numbers,
+        OnFileError,
+        OnValueError,
+        Options,
+        Path,
+        Paths,
+    )
 
 __all__ = ["extract", "scan", "write"]
 

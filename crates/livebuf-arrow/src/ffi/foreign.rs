@@ -9,8 +9,8 @@ use std::slice;
 
 use super::made::NO_MEMORY;
 use super::{
-    ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, PARAMETERS, RecordBatch,
-    JSON, TENSOR, UUID, VARIANT,
+    ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, JSON, NULLABLE, PARAMETERS, RecordBatch,
+    TENSOR, UUID, VARIANT,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Field, Layout, MAX_DEPTH, Number, Type};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytemuck::NoUninit;
 
 use super::{
-    ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, PARAMETERS, RecordBatch,
-    JSON, TENSOR, UUID,
+    ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, JSON, NULLABLE, PARAMETERS, RecordBatch,
+    TENSOR, UUID,
 };
 use crate::document::Pinned;
 use crate::error::{Error, ErrorKind, Result};
