@@ -246,8 +246,7 @@ class OfLog(Rows):
                 yield low, read
                 continue
             try:
-                table = read()
-                yield low, lambda table=table: table
+                yield low, functools.partial(_same, read())
             except DamagedError as error:
                 yield from self._sound(index, start, stop, error)
 
@@ -274,7 +273,15 @@ class OfLog(Rows):
             yield from super().schemas(skips)
             return
         for _, read in self.tables(0, self.num_rows, skips=True):
-            yield lambda read=read: Schema(read())
+            yield functools.partial(_schema_of, read)
+
+
+def _same(table: Table) -> Table:
+    return table
+
+
+def _schema_of(read: Callable[[], Table | PartialTable]) -> Schema:
+    return Schema(read())
 
 
 def open_rows(path: str, table: str, trusted: bool, options: Options) -> Rows:
