@@ -12,7 +12,9 @@ use livebuf::{
     ColumnType, Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, New, Tensor,
     Time, Timestamp, Uuid,
 };
-use livebuf_arrow::{ErrorKind, ExportOptions, Exporter, ImportOptions, TextLayout};
+use livebuf_arrow::{
+    ErrorKind, ExportOptions, Exporter, ImportOptions, Mixed, Numbers, TextLayout,
+};
 
 use crate::exchange::{import_rows, schema_from_arrow, stream_to_arrow, text, to_arrow};
 use crate::requested::tensors;
@@ -87,7 +89,11 @@ fn every_type_by_default() {
         )
     });
     assert!(is_table(&document));
-    let batch = export(&document);
+    let exporter = Exporter::new(Arc::clone(&document)).unwrap();
+    let error = exporter.columns().unwrap_err();
+    assert_eq!((error.kind(), error.column()), (ErrorKind::Cast, "long"));
+    let exporter = exporter.options(ExportOptions::new().numbers(Numbers::Text));
+    let batch = to_arrow(exporter.batch().unwrap());
     assert_eq!(
         types(&batch),
         [
@@ -104,7 +110,7 @@ fn every_type_by_default() {
             "flag Boolean",
             "none Null",
             "struct Struct(\"x\": Int64, \"y\": Utf8)",
-            "fixed FixedSizeList(2 x Int64)",
+            "fixed List(Int64)",
             "list List(Utf8)",
             "any Utf8",
             "long Utf8",
@@ -120,11 +126,11 @@ fn every_type_by_default() {
     assert_eq!(column("none").len(), ROWS);
     let point = column("struct").as_struct();
     assert_eq!(point.column(0).as_primitive::<Int64Type>().value(41), 41);
-    let fixed = column("fixed").as_fixed_size_list().value(5);
+    let fixed = column("fixed").as_list::<i32>().value(5);
     assert_eq!(fixed.as_primitive::<Int64Type>().values()[..], [5, 6]);
     assert_eq!(column("list").as_list::<i32>().value(7).len(), 3);
     let any = column("any").as_string::<i32>();
-    assert_eq!([any.value(0), any.value(1), any.value(2)], ["1", "\"one\"", "[1,{}]"]);
+    assert_eq!([any.value(0), any.value(1), any.value(2)], ["1", "one", "[1,{}]"]);
     assert!(any.is_null(3));
     assert_eq!(column("long").as_string::<i32>().value(12), "100000000000000000000012");
 
@@ -297,7 +303,7 @@ fn equal_texts_of_a_dictionary_are_one() {
         for text in [TextLayout::Utf8, TextLayout::Utf8View] {
             let batch = export_with(&document, ExportOptions::new().narrow(true).text(text));
             let state = batch.column(1).as_struct().column(0);
-            let some = batch.column(2).as_fixed_size_list().values();
+            let some = batch.column(2).as_list::<i32>().values();
             for (column, first) in [(batch.column(0), 1), (state, 0), (some, 0)] {
                 let mut texts = distinct::<UInt8Type>(column);
                 assert_eq!(texts.len(), 3, "{texts:?}");
@@ -395,13 +401,13 @@ fn nested_columns() {
     assert_eq!(
         types(&batch),
         [
-            "deep Struct(\"a\": Struct(\"b\": Struct(\"c\": Int64, \"d\": FixedSizeList(3 x Struct(\"e\": Int64)))))",
-            "lists FixedSizeList(2 x FixedSizeList(2 x Int64))",
-            "gaps FixedSizeList(3 x Int64)",
-            "structs Struct(\"v\": FixedSizeList(1 x Float64))",
+            "deep Struct(\"a\": Struct(\"b\": Struct(\"c\": Int64, \"d\": List(Struct(\"e\": Int64)))))",
+            "lists List(List(Int64))",
+            "gaps List(Int64)",
+            "structs Struct(\"v\": List(Float64))",
         ]
     );
-    let gaps = batch.column(2).as_fixed_size_list();
+    let gaps = batch.column(2).as_list::<i32>();
     assert!(gaps.is_null(0) && gaps.is_valid(1));
     assert_eq!(gaps.value(98).as_primitive::<Int64Type>().values()[..], [98, 2, 3]);
     // All comes back: null, missing and empty objects are one to Arrow.
@@ -535,7 +541,7 @@ fn bytes_are_binary() {
     assert_eq!(types(&batch), ["b Binary", "mixed Utf8"]);
     assert_eq!(batch.column(0).as_binary::<i32>().value(19), [19; 19]);
     let mixed = batch.column(1).as_string::<i32>();
-    assert_eq!([mixed.value(0), mixed.value(1)], ["\"/w==\"", "\"text\""]);
+    assert_eq!([mixed.value(0), mixed.value(1)], ["/w==", "text"]);
 }
 
 #[test]
@@ -634,7 +640,9 @@ fn deep_nesting_ends_in_text() {
     let exporter = Exporter::new(Arc::new(livebuf_json::from_str(&deep).unwrap())).unwrap();
     let batch = exporter.batch().unwrap();
     let back = livebuf_arrow::from_batch(&batch, &livebuf_arrow::ImportOptions::new()).unwrap();
-    assert!(text(&back).contains("\"[[["), "{}", text(&back));
+    // What is deeper is JSON, and comes back as what it was.
+    assert_eq!(text(&back).matches('[').count(), deep.matches('[').count() + 1);
+    assert!(!text(&back).contains("\"["), "{}", text(&back));
     let types = types(&to_arrow(batch));
     assert_eq!(types[0].matches("List").count(), 64);
 }
@@ -1036,10 +1044,28 @@ fn mixed_kinds_are_text() {
     let document = livebuf::json!([{"a": date}, {"a": 1}, {"a": Uuid::from_bytes([0; 16])}]);
     let batch = export(&Arc::new(document));
     let texts: Vec<_> = batch.column(0).as_string::<i32>().iter().map(Option::unwrap).collect();
-    assert_eq!(texts, ["\"1970-01-01\"", "1", "\"00000000-0000-0000-0000-000000000000\""]);
+    assert_eq!(texts, ["1970-01-01", "1", "00000000-0000-0000-0000-000000000000"]);
     let wide = [(10i128.pow(37), 0), (1, 38)].map(|(n, scale)| Decimal::new(n, scale).unwrap());
-    let batch = export(&Arc::new(livebuf::json!([{"a": wide[0]}, {"a": wide[1]}])));
+    let wide = Arc::new(livebuf::json!([{"a": wide[0]}, {"a": wide[1]}]));
+    for numbers in [Numbers::Error, Numbers::Decimal] {
+        let options = ExportOptions::new().numbers(numbers);
+        let exporter = Exporter::new(Arc::clone(&wide)).unwrap().options(options);
+        assert_eq!(exporter.columns().unwrap_err().kind(), ErrorKind::Cast);
+    }
+    let batch = export_with(&wide, ExportOptions::new().numbers(Numbers::Text));
     assert_eq!(types(&batch), ["a Utf8"]);
+    // JSON of each value, marked, comes back as it was.
+    let mixed = Arc::new(livebuf::json!([{"a": 5}, {"a": "5"}, {"a": [1.5, null]}, {"a": null}]));
+    let exporter = Exporter::new(Arc::clone(&mixed)).unwrap();
+    let exporter = exporter.options(ExportOptions::new().mixed(Mixed::Json));
+    let batch = exporter.batch().unwrap();
+    let back = livebuf_arrow::from_batch(&batch, &livebuf_arrow::ImportOptions::new()).unwrap();
+    assert_eq!(text(&back), text(&mixed));
+    let metadata = to_arrow(batch).schema_ref().field(0).metadata().clone();
+    assert_eq!(metadata["ARROW:extension:name"], "arrow.json");
+    let exporter = exporter.options(ExportOptions::new().mixed(Mixed::Error));
+    let error = exporter.batch().unwrap_err();
+    assert_eq!((error.kind(), error.column()), (ErrorKind::Cast, "a"));
 }
 
 /// Chosen columns, through nested objects, and a range of rows.

@@ -102,7 +102,7 @@ fn text_takes_any_layout() {
     assert_eq!(batch.column(2).as_binary::<i32>().value(7), expected.as_bytes());
     assert_eq!(batch.column(3).as_binary_view().value(7), expected.as_bytes());
     assert_eq!(batch.column(4).as_binary::<i64>().value(7), expected.as_bytes());
-    assert_eq!(batch.column(5).as_string_view().value(0), "\"x\"");
+    assert_eq!(batch.column(5).as_string_view().value(0), "x");
     assert_eq!(batch.column(6).as_string::<i32>().value(7), "7");
     assert_eq!(batch.column(7).as_string::<i64>().value(7), r#"{"a":7,"b":"b"}"#);
 }
@@ -175,7 +175,6 @@ fn what_cannot_be_requested() {
     for kind in [
         DataType::Date32,
         DataType::Timestamp(TimeUnit::Second, None),
-        DataType::Decimal128(10, 2),
         DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
         DataType::Boolean,
     ] {
@@ -301,7 +300,7 @@ fn tensors_are_one_list_on_the_documents_memory() {
         let batch = to_arrow(exporter.batch().unwrap());
         let made = batch.schema_ref().field(0).metadata();
         assert_eq!(made["ARROW:extension:name"], "arrow.fixed_shape_tensor");
-        assert_eq!(made["ARROW:extension:metadata"], r#"{"shape":[2, 3]}"#);
+        assert_eq!(made["ARROW:extension:metadata"], r#"{"shape":[2,3]}"#);
         let image = batch.column(0).as_fixed_size_list();
         assert_eq!((image.len(), image.value_length()), (20, 6));
         assert_eq!(image.nulls().map(|nulls| nulls.null_count()), absent.map(|_| 1));

@@ -9,7 +9,7 @@ use glob::{MatchOptions, Pattern, glob_with};
 use livebuf::mapped::MappedFile;
 use livebuf_arrow::{
     ArrowArrayStream, ArrowSchema, Document, Documents, ErrorKind, ExportOptions, Exporter, Joined,
-    Refused,
+    Numbers, Refused,
 };
 use livebuf_log::LogReader;
 use std::fs::File;
@@ -115,7 +115,7 @@ impl Source {
     fn document(path: &str, pointer: &str) -> Result<Rows, Fault> {
         let file = Arc::new(MappedFile::open(path)?);
         let exporter = Exporter::new(Arc::clone(&file))?.at(pointer)?;
-        let exporter = exporter.options(ExportOptions::new().batch_rows(BATCH_ROWS));
+        let exporter = exporter.options(options());
         let (mut rows, mut is_array) = (0, false);
         if let Some(value) = file.doc()?.pointer(pointer)? {
             if let Some(array) = value.as_array()? {
@@ -147,7 +147,7 @@ impl Source {
     pub(crate) fn schema(&self) -> Result<Schema, Fault> {
         let schema = match &self.rows {
             Rows::Document { exporter, .. } => exporter.schema()?,
-            Rows::Log(log) => Joined::new(Groups(Arc::clone(log))).schema()?,
+            Rows::Log(log) => Joined::new(Groups(Arc::clone(log))).options(options()).schema()?,
         };
         received(schema)
     }
@@ -172,7 +172,7 @@ impl Source {
                     return Err(Fault::Other("the log has become shorter".to_owned()));
                 };
                 let exporter = Exporter::new(Arc::clone(group.document()))?;
-                exporter.options(ExportOptions::new().batch_rows(BATCH_ROWS))
+                exporter.options(options())
             }
         };
         // A log's groups may have different columns.
@@ -211,6 +211,11 @@ impl Source {
         let there: Vec<Field> = there.map(|(field, _)| field.clone()).collect();
         Reader::new(stream(&exporter, &there, true)??, places.collect())
     }
+}
+
+/// Numbers that no type of numbers holds exactly are text: a query has no option for them.
+fn options() -> ExportOptions {
+    ExportOptions::new().batch_rows(BATCH_ROWS).numbers(Numbers::Text)
 }
 
 /// Which of the columns the rows have.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use livebuf::{Checked, Doc, Valid, Value};
-use livebuf_arrow::{Document, Documents, Joined, Refused, Types};
+use livebuf_arrow::{Document, Documents, ImportOptions, Joined, Refused, Types};
 use livebuf_log::{Group, LogOptions, LogReader, Stats, Torn};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
@@ -282,7 +282,7 @@ impl Log {
         // First of all: an iterator must not be used up for nothing.
         self.with(py, |state| state.writer().map(drop))?;
         if rows.hasattr("__arrow_c_stream__")? {
-            let document = table::imported(rows, false)?;
+            let document = table::imported(rows, ImportOptions::new())?;
             return self.with(py, |state| {
                 let rows = document.valid().map_err(livebuf_log::Error::from)?;
                 Ok(state.writer()?.extend_document(rows)?)

@@ -791,16 +791,26 @@ impl ColumnValues {
 /// frames of polars and tables of pyarrow. It becomes an array of objects, one a row.
 ///
 /// With `skip_nulls=True` a row has no field where a column is null.
+///
+/// With `keep_types=True` the document is an object of two members: `rows`, and `arrow_schema` with
+/// the types that the columns had. `doc["rows"].table` gives them back: units of times and
+/// durations, zones, widths of numbers, precisions, dictionaries (without an order), the metadata
+/// of fields and of the schema. Values are stored as they are otherwise; what documents have no
+/// type for is text by ISO 8601.
 #[pyfunction]
-#[pyo3(signature = (data, *, skip_nulls=false))]
-pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, skip_nulls: bool) -> PyResult<Document> {
-    Document::owned(data.py(), &imported(data, skip_nulls)?)
+#[pyo3(signature = (data, *, skip_nulls=false, keep_types=false))]
+pub(crate) fn from_arrow(
+    data: &Bound<'_, PyAny>,
+    skip_nulls: bool,
+    keep_types: bool,
+) -> PyResult<Document> {
+    let options = ImportOptions::new().skip_nulls(skip_nulls).keep_types(keep_types);
+    Document::owned(data.py(), &imported(data, options)?)
 }
 
 /// What comes from Arrow, as an array.
-pub(crate) fn imported(data: &Bound<'_, PyAny>, skip_nulls: bool) -> PyResult<DocBuf> {
+pub(crate) fn imported(data: &Bound<'_, PyAny>, options: ImportOptions) -> PyResult<DocBuf> {
     let py = data.py();
-    let options = ImportOptions::new().skip_nulls(skip_nulls);
     let made = if data.hasattr("__arrow_c_stream__")? {
         let capsule = data.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
         let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?;

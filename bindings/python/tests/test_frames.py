@@ -481,7 +481,7 @@ def test_infinities_and_nan_in_columns_of_mixed_values() -> None:
 
 
 class TestKinds:
-    """Types of Arrow follow from the kinds of values, not from what values happen to be there."""
+    """Types of Arrow follow from the kinds of values, not from what the values happen to be."""
 
     def test_lists(self) -> None:
         """Lists of one length were fixed-size lists."""

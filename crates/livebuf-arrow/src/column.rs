@@ -20,6 +20,7 @@ use crate::ffi::made::{Buffer, array, coded};
 use crate::infer::decimal_of;
 use crate::schema::{Field, Layout, Number, Type, Unit};
 use crate::take::take;
+use crate::text;
 
 pub(crate) type Slot = Option<Value<'static, Valid>>;
 
@@ -805,11 +806,11 @@ impl Source {
                 Ok(array(length, nulls, vec![bits, Some(values)], Vec::new()))
             }
             Type::Date32 => {
-                let days: Vec<i32> = each!(0, value => value.as_date().map(|date| date.days()));
+                let days: Vec<i32> = each!(0, value => day(&value));
                 let Validity { bits, nulls } = validity();
                 Ok(array(length, nulls, vec![bits, Some(Buffer::built(days))], Vec::new()))
             }
-            Type::Date64 | Type::Time(_) | Type::Timestamp(..) => {
+            Type::Date64 | Type::Time(_) | Type::Timestamp(..) | Type::Duration(_) => {
                 let values: Vec<i64> = each!(0, value => ticks(kind, &value));
                 let values = match kind {
                     // A day has fewer of them than four bytes hold.
@@ -1112,10 +1113,37 @@ fn moment(zone: &str) -> (ColumnType, Kind) {
     }
 }
 
-/// A date or time in the type's unit; `None` where it is of another kind, or no whole number.
+fn day(value: &Value<'_, Valid>) -> Option<i32> {
+    match value.kind() {
+        Kind::String => text::parse_date(value.checked().as_str().ok()??)?.try_into().ok(),
+        _ => Some(value.as_date()?.days()),
+    }
+}
+
+/// A date, a time or a duration in the type's unit; `None` where it is of another kind, or no whole
+/// number.
 fn ticks(kind: &Type, value: &Value<'_, Valid>) -> Option<i64> {
+    const DAY: i64 = 86_400_000;
+    if value.kind() == Kind::String {
+        let text = value.checked().as_str().ok()??;
+        let (unit, nanoseconds) = match kind {
+            Type::Date64 => match text::parse_date(text) {
+                Some(days) => return days.checked_mul(DAY),
+                None => (Unit::Milli, text::parse_timestamp(text, false)?),
+            },
+            Type::Time(unit) => (*unit, text::parse_time(text)?),
+            Type::Timestamp(unit, zone) => (*unit, text::parse_timestamp(text, !zone.is_empty())?),
+            Type::Duration(unit) => (*unit, text::parse_duration(text)?),
+            _ => return None,
+        };
+        let each = i128::from(1_000_000_000 / unit.per_second());
+        return (nanoseconds % each == 0).then(|| i64::try_from(nanoseconds / each).ok())?;
+    }
     match kind {
-        Type::Date64 => Some(i64::from(value.as_date()?.days()) * 86_400_000),
+        Type::Date64 => match value.as_date() {
+            Some(date) => Some(i64::from(date.days()) * DAY),
+            None => Unit::Milli.of_microseconds(value.as_date_time()?.microseconds()),
+        },
         Type::Time(unit) => unit.of_microseconds(value.as_time()?.microseconds()),
         Type::Timestamp(unit, zone) if value.kind() == moment(zone).1 => {
             let local = value.as_date_time().map(|value| value.microseconds());

@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::made::{self, Batches};
 use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
 use crate::infer::{Choice, Left, Mixed, Numbers, Path, Rows, Seen};
+use crate::kept;
 use crate::schema::{Field, Layout, Type};
 
 /// How text is laid out in Arrow.
@@ -201,6 +202,8 @@ pub struct Exporter {
     pointer: String,
     options: ExportOptions,
     requested: Option<Field>,
+    /// The schema that is kept beside the rows.
+    kept: Option<Field>,
     selected: Option<Vec<Vec<String>>>,
     rows: Range<usize>,
 }
@@ -225,6 +228,7 @@ impl Exporter {
             pointer: String::new(),
             options,
             requested: None,
+            kept: None,
             selected: None,
             rows: 0..usize::MAX,
         })
@@ -244,7 +248,9 @@ impl Exporter {
             Err(error) if error.kind() == livebuf::ErrorKind::BadPointer => return Err(nothing()),
             Err(error) => return Err(error.into()),
         };
-        Ok(Exporter { value, pointer: self.pointer + pointer, ..self })
+        let pointer = self.pointer + pointer;
+        let kept = kept_beside(self.pinned.doc.root(), &pointer).unwrap_or_default();
+        Ok(Exporter { value, pointer, kept, ..self })
     }
 
     /// Relies on what other exports have validated, and lets them rely on what this one does.
@@ -333,7 +339,7 @@ impl Exporter {
     /// [`ErrorKind::Unsupported`] for a key with a zero character; [`ErrorKind::Cast`]
     /// where a requested type cannot hold what a column has.
     pub fn schema(&self) -> Result<ArrowSchema> {
-        schema_of(self.fields()?)
+        schema_with(self.fields()?, self.metadata())
     }
 
     /// All rows as one record batch.
@@ -490,7 +496,7 @@ impl Exporter {
         let rounds = options.choice.numbers == Numbers::Float;
         let pinned = Arc::clone(&self.pinned);
         let source = Source::new(pinned, options.copy, options.non_finite, rounds);
-        Plan { source, items, range, shape }
+        Plan { source, items, range, shape, metadata: self.metadata() }
     }
 
     /// Adds what the rows' columns hold.
@@ -526,7 +532,7 @@ impl Exporter {
     /// The types of the columns as headers tell them, of a document that need not be valid. `None`
     /// where values decide.
     fn outline(&self) -> livebuf::Result<Option<Result<Rows>>> {
-        if self.requested.is_some() {
+        if self.requested.is_some() || self.kept.is_some() {
             return Ok(None);
         }
         let (column, is_object) = match (self.value.as_array()?, self.value.as_object()?) {
@@ -615,6 +621,8 @@ impl Exporter {
         }
         if let Some(requested) = &self.requested {
             shape = fit_rows(shape, requested)?;
+        } else if let Some(kept) = &self.kept {
+            shape = keep_rows(shape, kept)?;
         }
         Ok(shape)
     }
@@ -625,10 +633,17 @@ impl Exporter {
     }
 
     fn choice(&self) -> Choice {
-        match self.requested {
-            Some(_) => self.options.choice.of_requested(),
-            None => self.options.choice,
+        match self.requested.is_some() || self.kept.is_some() {
+            true => self.options.choice.of_requested(),
+            false => self.options.choice,
         }
+    }
+
+    /// That of the schema. That of some columns may be about others.
+    fn metadata(&self) -> Metadata {
+        let whole = self.selected.is_none() && self.requested.is_none();
+        let kept = self.kept.as_ref().filter(|_| whole);
+        kept.map(|kept| kept.metadata.clone()).unwrap_or_default()
     }
 
     fn most_cells(&self) -> u64 {
@@ -669,7 +684,22 @@ impl Exporter {
 
     /// Chosen columns as the consumer wants them.
     fn fit_selected(&self, chosen: Vec<(Path, Field)>) -> Result<Rows> {
-        let Some(requested) = &self.requested else { return Ok(Rows::Selected(chosen)) };
+        let Some(requested) = &self.requested else {
+            let Some(kept) = &self.kept else { return Ok(Rows::Selected(chosen)) };
+            let kept = chosen.into_iter().map(|(path, field)| {
+                let known = match &path {
+                    Path::Below(keys) => below(kept, keys),
+                    Path::Key => None,
+                };
+                match known {
+                    Some(known) => {
+                        Ok((path, Field { name: field.name.clone(), ..fit(&field, known)? }))
+                    }
+                    None => Ok((path, field)),
+                }
+            });
+            return Ok(Rows::Selected(kept.collect::<Result<_>>()?));
+        };
         let Type::Struct(wanted) = &requested.kind else { return Err(no_columns(requested)) };
         let fitted = wanted.iter().map(|field| {
             let (path, known) = match chosen.iter().find(|(_, known)| known.name == field.name) {
@@ -895,11 +925,12 @@ pub(crate) struct Plan {
     /// Which of them.
     range: Range<usize>,
     shape: Rows,
+    metadata: Metadata,
 }
 
 impl Plan {
     fn schema(&self) -> Result<ArrowSchema> {
-        schema_of(self.fields())
+        schema_with(self.fields(), self.metadata.clone())
     }
 
     pub(crate) fn fields(&self) -> Vec<Field> {
@@ -976,7 +1007,41 @@ fn check_names(fields: &[Field]) -> Result<()> {
 
 /// The schema of rows of these columns.
 pub(crate) fn schema_of(fields: Vec<Field>) -> Result<ArrowSchema> {
-    made::schema(&Field { nullable: false, ..Field::new("", Type::Struct(fields)) })
+    schema_with(fields, Metadata::new())
+}
+
+type Metadata = Vec<(Vec<u8>, Vec<u8>)>;
+
+fn schema_with(fields: Vec<Field>, metadata: Metadata) -> Result<ArrowSchema> {
+    let rows = Field::new("", Type::Struct(fields));
+    made::schema(&Field { nullable: false, metadata, ..rows })
+}
+
+/// The schema that is kept beside the rows at a pointer, if there is one.
+fn kept_beside(root: Value<'_, Checked>, pointer: &str) -> Option<Option<Field>> {
+    let above = pointer.strip_suffix(kept::ROWS)?.strip_suffix('/')?;
+    let beside = root.pointer(above).ok()??.get(kept::SCHEMA).ok()??;
+    let kept = kept::read(&beside).ok()?;
+    Some(matches!(kept.kind, Type::Struct(_)).then_some(kept))
+}
+
+/// The field that keys lead to in a kept schema.
+fn below<'f>(kept: &'f Field, keys: &[String]) -> Option<&'f Field> {
+    keys.iter().try_fold(kept, |field, key| match &field.kind {
+        Type::Struct(fields) => fields.iter().find(|field| field.name == *key),
+        _ => None,
+    })
+}
+
+/// Rows as the types that were kept, and what edits have added behind.
+fn keep_rows(shape: Rows, kept: &Field) -> Result<Rows> {
+    let (Rows::Objects(columns), Type::Struct(fields)) = (&shape, &kept.kind) else {
+        return Ok(shape);
+    };
+    let mut all = fit_fields(columns, fields)?;
+    let is_new = |column: &&Field| !fields.iter().any(|field| field.name == column.name);
+    all.extend(columns.iter().filter(is_new).cloned());
+    Ok(Rows::Objects(all))
 }
 
 struct Stream {
@@ -1076,6 +1141,13 @@ fn fit_type(column: &Type, requested: &Type) -> Result<Type> {
         | (Type::Json(_), Type::Decimal { .. } | Type::Json(_))
         | (Type::Date32, Type::Date32 | Type::Date64)
         | (Type::Time(_), Type::Time(_))
+        | (Type::Timestamp(..), Type::Date64)
+        // Of texts, those by ISO 8601.
+        | (
+            Type::Text(_) | Type::Dictionary(..) | Type::Json(_),
+            Type::Date32 | Type::Date64 | Type::Time(_) | Type::Timestamp(..) | Type::Duration(_),
+        )
+        | (Type::Null, Type::Duration(_))
         | (Type::Timestamp(..), Type::Timestamp(..))
         | (Type::Uuid, Type::Uuid | Type::FixedBinary(16))
         | (Type::Bool, Type::Bool)

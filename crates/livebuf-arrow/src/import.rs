@@ -12,6 +12,7 @@ use livebuf::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::foreign::{Data, Values, fixed};
 use crate::ffi::{ArrowArrayStream, RecordBatch};
+use crate::kept;
 use crate::schema::{Field, Number, Type, Unit};
 use crate::text;
 
@@ -26,6 +27,7 @@ pub type VariantDecoder =
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
     skip_nulls: bool,
+    keep_types: bool,
     values: bool,
     variant: Option<VariantDecoder>,
     encode: EncodeOptions,
@@ -42,6 +44,17 @@ impl ImportOptions {
     #[must_use]
     pub fn skip_nulls(mut self, skip_nulls: bool) -> Self {
         self.skip_nulls = skip_nulls;
+        self
+    }
+
+    /// Keeps the schema beside the rows, for what documents have no types for: units of times and
+    /// durations, zones, widths, dictionaries, the metadata of fields. The document is an object of
+    /// `arrow_schema` and `rows` then. An export of these rows gives the types back.
+    ///
+    /// Values are stored as they are without. Where dictionaries had an order, it is not kept.
+    #[must_use]
+    pub fn keep_types(mut self, keep_types: bool) -> Self {
+        self.keep_types = keep_types;
         self
     }
 
@@ -121,6 +134,12 @@ impl Import {
     fn begin(field: &Field, options: &ImportOptions) -> Result<Import> {
         check_names(&field.kind)?;
         let mut encoder = Encoder::with_options(options.encode);
+        if options.keep_types {
+            encoder.begin_object()?;
+            encoder.key(kept::SCHEMA)?;
+            kept::write(&mut encoder, field)?;
+            encoder.key(kept::ROWS)?;
+        }
         encoder.begin_array()?;
         let (field, options) = (field.clone(), options.clone());
         Ok(Import { field, options, encoder, count: 0, text: String::new() })
@@ -148,6 +167,9 @@ impl Import {
 
     fn finish(mut self) -> Result<DocBuf> {
         self.encoder.end_array()?;
+        if self.options.keep_types {
+            self.encoder.end_object()?;
+        }
         Ok(self.encoder.finish()?)
     }
 }

@@ -48,7 +48,8 @@
 //! | booleans | `Bool` | | built |
 //! | integers | `Int64` | stored width, `Int8` to `UInt32` | borrowed where stored so, else built |
 //! | integers, some above `i64`, none negative | `UInt64` | the same | borrowed where stored so, else built |
-//! | floats; floats and integers | `Float64` (big integers are rounded) | `Float32` where stored so | borrowed where stored so, else built |
+//! | floats; floats and integers that these hold | `Float64` | `Float32` where stored so | borrowed where stored so, else built |
+//! | other numbers together | an error, or as [`numbers`](ExportOptions::numbers) says | | built |
 //! | text | `Utf8`, `LargeUtf8` | | built |
 //! | text that is stored as one run | as other text | | offsets built, bytes borrowed |
 //! | text, by option | `Utf8View` | | views built; text beyond 12 bytes borrowed |
@@ -58,11 +59,11 @@
 //! | times of day | `Time64` in microseconds | | the same |
 //! | dates and times without a zone; timestamps | `Timestamp` in microseconds without a zone; with the zone `UTC` | | the same |
 //! | UUIDs | `FixedSizeBinary(16)` with the extension `arrow.uuid` | | the same |
-//! | decimals | `Decimal128(38, …)` with the greatest scale among them | | built |
+//! | decimals; decimals and integers | `Decimal128(38, …)` with the greatest scale among them | | built |
 //! | objects | `Struct` of all their keys | | its columns as their types say |
 //! | arrays | `List` | | offsets built; elements as their type says |
-//! | arrays stored as lists of one length; tensors | `FixedSizeList` | | elements as their type says |
-//! | any other mix, numbers that only text holds | `Utf8`: each value's JSON text | | built |
+//! | tensors of one length | `FixedSizeList` | | elements as their type says |
+//! | several kinds | `Utf8`: texts as they are, and the JSON of others; or as [`mixed`](ExportOptions::mixed) says | | built |
 //! | validity | bitmap, if any is null | | borrowed where the column is stored as one type, and batches begin at a multiple of eight rows; else built |
 //!
 //! Numbers lie in a document as Arrow wants them where the array is stored as a table, and
@@ -78,19 +79,20 @@
 //!   behind those, read row by row.
 //! * An array of other things than objects is exported as one column named `value`.
 //! * Objects within rows that have more than 1,024 different keys, and what is nested
-//!   deeper than 64 types, are JSON text. More than 65,535 columns are refused.
-//! * JSON text cannot hold NaN and infinities: such a value in a column of mixed values
+//!   deeper than 64 types, are JSON, by the extension `arrow.json`. More than 65,535 columns are refused.
+//! * JSON cannot hold NaN and infinities: such a value in a column of mixed values
 //!   is an error, or null ([`ExportOptions::non_finite`]). In a column of floats it is a float.
-//! * Exported JSON text is text when it is imported.
+//! * What is JSON by the extension `arrow.json` is imported as the values that it was.
 //!
 //! [`Exporter::requested_schema`] exports to a consumer's schema instead. It selects and
 //! orders columns by name, within structs too.
 //!
-//! - Integers become floats, and any integers that they fit.
+//! - Integers become floats that hold them, and any integers that they fit.
 //! - Floats become floats, rounded.
 //! - Dates, times and decimals become those of other units and scales, if no digit is lost.
-//! - Text becomes any layout of text or bytes.
-//! - Any value becomes text: its JSON.
+//! - Text becomes any layout of text or bytes, and dates, times and durations if it is one by
+//!   ISO 8601.
+//! - Any value becomes text: texts as they are, and the JSON of others.
 //! - Lists become `List`, `LargeList` or `FixedSizeList` of their length. Lists of one shape
 //!   become tensors of it, by the extension `arrow.fixed_shape_tensor`.
 //! - Missing values become null.
@@ -126,10 +128,14 @@
 //! | `FixedSizeBinary(16)` with the extension `arrow.uuid` | UUID |
 //! | `FixedSizeList` of numbers or booleans with the extension `arrow.fixed_shape_tensor`, axes in order | arrays of its shape, tensors without null |
 //! | `Duration` | text: `PT1.500S` |
+//! | `Utf8` and others with the extension `arrow.json` | what the JSON says |
 //!
 //! A date or time beyond the years 0001 to 9999, or with nanoseconds, is text by ISO 8601. Others (`Decimal256`, intervals, maps, unions, run-end
 //! encoded arrays, list views) are refused by an error with the column and the format
 //! string. Other metadata and extension types are ignored: values are what they are stored as.
+//!
+//! With [`keep_types`](ImportOptions::keep_types) the schema stays beside the rows, and exports of
+//! these give it back.
 //!
 //! # Trust
 //!
@@ -162,6 +168,7 @@ mod ffi;
 mod import;
 mod infer;
 mod joined;
+mod kept;
 mod schema;
 mod take;
 mod text;

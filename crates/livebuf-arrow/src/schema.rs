@@ -177,11 +177,13 @@ pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) nullable: bool,
     pub(crate) kind: Type,
+    /// Keys and values.
+    pub(crate) metadata: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Field {
     pub(crate) fn new(name: impl Into<String>, kind: Type) -> Field {
-        Field { name: name.into(), nullable: true, kind }
+        Field { name: name.into(), nullable: true, kind, metadata: Vec::new() }
     }
 }
 

@@ -88,7 +88,7 @@ fn taken(kind: &Type, made: ArrowArray, rows: &[Range<usize>]) -> Result<Option<
             let child = take(item, some!(children.next()), &below)?;
             array(length, nulls, vec![bits], vec![child])
         }
-        Type::Variant(_) | Type::Duration(_) => return Err(unsupported(kind)),
+        Type::Variant(_) => return Err(unsupported(kind)),
         // A value of a fixed width, or a code, for each row.
         _ => {
             let values = some!(taken_values(&some!(next()), all, rows));

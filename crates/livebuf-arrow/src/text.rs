@@ -107,6 +107,78 @@ fn offset_of(zone: &str) -> Option<i64> {
     Some(sign * (two(hours, 24)? * 60 + two(minutes, 60)?))
 }
 
+/// A number of digits only.
+fn number(text: &str) -> Option<i64> {
+    let are_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| are_digits)
+}
+
+/// Seconds, with at most nine digits behind the point, as nanoseconds.
+fn parse_seconds(text: &str) -> Option<i128> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let places = 9u32.checked_sub(u32::try_from(fraction.len()).ok()?)?;
+    let fraction = number(fraction)?.checked_mul(10i64.pow(places))?;
+    Some(i128::from(number(whole)?) * 1_000_000_000 + i128::from(fraction))
+}
+
+/// The days since 1970 of what [`date`] writes.
+pub(crate) fn parse_date(text: &str) -> Option<i64> {
+    let (sign, rest) = match text.split_at_checked(1)? {
+        ("-", rest) => (-1, rest),
+        ("+", rest) => (1, rest),
+        _ => (1, text),
+    };
+    let mut parts = rest.splitn(3, '-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    if !(4..=9).contains(&year.len()) || month.len() != 2 || day.len() != 2 {
+        return None;
+    }
+    let (year, month, day) = (sign * number(year)?, number(month)?, number(day)?);
+    // The reverse of what `date` does.
+    let shifted = year - i64::from(month <= 2);
+    let (era, of_era) = (shifted.div_euclid(400), shifted.rem_euclid(400));
+    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    let mut again = String::new();
+    date(&mut again, days);
+    // Days that a month does not have are none.
+    (again == text).then_some(days)
+}
+
+/// The nanoseconds since midnight of what [`time`] writes.
+pub(crate) fn parse_time(text: &str) -> Option<i128> {
+    let mut parts = text.splitn(3, ':');
+    let (hours, minutes) = (number(parts.next()?)?, number(parts.next()?)?);
+    let seconds = parse_seconds(parts.next()?)?;
+    let is_time = hours < 24 && minutes < 60 && seconds < 60_000_000_000;
+    is_time.then_some(i128::from(hours * 60 + minutes) * 60_000_000_000 + seconds)
+}
+
+/// The nanoseconds since 1970 of what [`timestamp`] writes, with a zone or without.
+pub(crate) fn parse_timestamp(text: &str, has_zone: bool) -> Option<i128> {
+    let (date, clock) = text.split_once('T')?;
+    let end = clock.find(['Z', '+', '-']).unwrap_or(clock.len());
+    let (clock, zone) = clock.split_at(end);
+    let offset = match zone {
+        "" | "Z" => 0,
+        zone => offset_of(zone)?,
+    };
+    if zone.is_empty() == has_zone {
+        return None;
+    }
+    let seconds = i128::from(parse_date(date)?) * i128::from(DAY) - i128::from(offset) * 60;
+    Some(seconds * 1_000_000_000 + parse_time(clock)?)
+}
+
+/// The nanoseconds of what [`duration`] writes.
+pub(crate) fn parse_duration(text: &str) -> Option<i128> {
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text),
+    };
+    Some(sign * parse_seconds(rest.strip_prefix("PT")?.strip_suffix('S')?)?)
+}
+
 /// `PT1.500S`, with a sign before it where it is negative.
 pub(crate) fn duration(out: &mut String, value: i64, unit: Unit) {
     let (scale, digits) = unit.scale();
@@ -190,6 +262,34 @@ mod tests {
         assert_eq!(out, "23:59:59.000001");
         assert_eq!(time(&mut out, 86_400, Unit::Second), None);
         assert_eq!(time(&mut out, -1, Unit::Second), None);
+    }
+
+    #[test]
+    fn texts_read_back() {
+        for unit in [Unit::Second, Unit::Milli, Unit::Micro, Unit::Nano] {
+            let each = i128::from(1_000_000_000 / unit.per_second());
+            for value in [0, 1, -1, 86_399, 1_700_000_000, -62_135_596_801, 253_402_300_800] {
+                for zone in ["", "UTC", "+05:30", "-00:30"] {
+                    let written = text(|out| timestamp(out, value, unit, zone));
+                    let read = parse_timestamp(&written, !zone.is_empty());
+                    assert_eq!(read, Some(i128::from(value) * each), "{written}");
+                    assert_eq!(parse_timestamp(&written, zone.is_empty()), None);
+                }
+                let written = text(|out| duration(out, value, unit));
+                assert_eq!(parse_duration(&written), Some(i128::from(value) * each), "{written}");
+            }
+            let written = text(|out| time(out, 86_399 * unit.per_second(), unit).unwrap());
+            assert_eq!(parse_time(&written), Some(86_399_000_000_000));
+        }
+        for days in [0, -1, 59, 19_782, -719_529, 2_932_897, -1_000_000] {
+            assert_eq!(parse_date(&text(|out| date(out, days))), Some(days));
+        }
+        for bad in ["", "2024-02-30", "2024-2-3", "x", "20240-01-01", "2024-01-01T", "é"] {
+            assert_eq!(parse_date(bad), None, "{bad}");
+            assert_eq!(parse_timestamp(bad, false), None, "{bad}");
+            assert_eq!(parse_duration(bad), None, "{bad}");
+            assert_eq!(parse_time(bad), None, "{bad}");
+        }
     }
 
     #[test]

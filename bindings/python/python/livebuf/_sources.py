@@ -246,8 +246,7 @@ class OfLog(Rows):
                 yield low, read
                 continue
             try:
-                table = read()
-                yield low, functools.partial(_itself, table)
+                yield low, functools.partial(_same, read())
             except DamagedError as error:
                 yield from self._sound(index, start, stop, error)
 
@@ -274,14 +273,14 @@ class OfLog(Rows):
             yield from super().schemas(skips)
             return
         for _, read in self.tables(0, self.num_rows, skips=True):
-            yield functools.partial(_schema, read)
+            yield functools.partial(_schema_of, read)
 
 
-def _itself(table: Table) -> Table:
+def _same(table: Table) -> Table:
     return table
 
 
-def _schema(read: Callable[[], Table | PartialTable]) -> Schema:
+def _schema_of(read: Callable[[], Table | PartialTable]) -> Schema:
     return Schema(read())
 
 

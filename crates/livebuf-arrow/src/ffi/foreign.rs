@@ -38,7 +38,10 @@ impl ArrowSchema {
         let name = text(self.name)?.unwrap_or("");
         let kind =
             self.kind(depth).map_err(|error| if depth > 0 { error.within(name) } else { error })?;
-        Ok(Field { name: name.to_owned(), nullable: self.flags & NULLABLE != 0, kind })
+        let metadata = self.metadata()?;
+        let metadata = metadata.into_iter().map(|(key, value)| (key.to_vec(), value.to_vec()));
+        let (nullable, metadata) = (self.flags & NULLABLE != 0, metadata.collect());
+        Ok(Field { name: name.to_owned(), nullable, kind, metadata })
     }
 
     fn kind(&self, depth: usize) -> Result<Type> {
@@ -54,24 +57,41 @@ impl ArrowSchema {
             })
             .collect::<Result<Vec<_>>>()?;
         let format = text(self.format)?.ok_or_else(|| mismatch("the format is missing"))?;
+        // SAFETY: a dictionary's schema lives as long as that of its indices.
+        let dictionary = unsafe { self.dictionary.as_ref() };
+        let dictionary = dictionary.map(|dictionary| dictionary.kind(depth + 1)).transpose()?;
+        Type::of(format, children, dictionary, &self.metadata()?)
+    }
+}
+
+impl Type {
+    /// The type that a format string names, with what a schema says besides.
+    pub(crate) fn of<T: AsRef<[u8]>>(
+        format: &str,
+        children: Vec<Field>,
+        dictionary: Option<Type>,
+        metadata: &[(T, T)],
+    ) -> Result<Type> {
+        let under = |wanted: &[u8]| {
+            let found = metadata.iter().find(|(key, _)| key.as_ref() == wanted);
+            found.map(|(_, value)| value.as_ref())
+        };
+        let extension = under(EXTENSION);
         let kind = match Type::parse(format, children)? {
-            Type::FixedBinary(16) if self.metadata(EXTENSION)? == Some(UUID) => Type::Uuid,
-            Type::Text(layout) if self.metadata(EXTENSION)? == Some(JSON) => Type::Json(layout),
-            Type::Struct(fields) if self.metadata(EXTENSION)? == Some(VARIANT) => {
-                Type::Variant(fields)
-            }
-            Type::FixedList(item, length) if self.metadata(EXTENSION)? == Some(TENSOR) => {
-                let shape = self.metadata(PARAMETERS)?.and_then(shape).unwrap_or_default();
+            Type::FixedBinary(16) if extension == Some(UUID) => Type::Uuid,
+            Type::Text(layout) if extension == Some(JSON) => Type::Json(layout),
+            Type::Struct(fields) if extension == Some(VARIANT) => Type::Variant(fields),
+            Type::FixedList(item, length) if extension == Some(TENSOR) => {
+                let shape = under(PARAMETERS).and_then(shape).unwrap_or_default();
                 let tensor = Type::tensor(&item, length, &shape);
                 tensor.unwrap_or(Type::FixedList(item, length))
             }
             kind => kind,
         };
-        // SAFETY: a dictionary's schema lives as long as that of its indices.
-        let Some(dictionary) = (unsafe { self.dictionary.as_ref() }) else { return Ok(kind) };
+        let Some(dictionary) = dictionary else { return Ok(kind) };
         match kind {
             Type::Number(number) if !matches!(number, Number::F16 | Number::F32 | Number::F64) => {
-                Ok(Type::Dictionary(number, Box::new(dictionary.kind(depth + 1)?)))
+                Ok(Type::Dictionary(number, Box::new(dictionary)))
             }
             _ => Err(mismatch("a dictionary's indices are no integers")),
         }
@@ -79,10 +99,11 @@ impl ArrowSchema {
 }
 
 impl ArrowSchema {
-    /// What the field's metadata has under a key.
-    fn metadata(&self, wanted: &[u8]) -> Result<Option<&[u8]>> {
+    /// The keys and values of the field's metadata.
+    fn metadata(&self) -> Result<Vec<(&[u8], &[u8])>> {
+        let mut pairs = Vec::new();
         if self.metadata.is_null() {
-            return Ok(None);
+            return Ok(pairs);
         }
         let mut at = self.metadata.cast::<u8>();
         let mut take = |length: usize| {
@@ -98,12 +119,9 @@ impl ArrowSchema {
             let length = number(take(4))?;
             let key = take(length);
             let length = number(take(4))?;
-            let value = take(length);
-            if key == wanted {
-                return Ok(Some(value));
-            }
+            pairs.push((key, take(length)));
         }
-        Ok(None)
+        Ok(pairs)
     }
 }
 

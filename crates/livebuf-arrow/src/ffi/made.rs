@@ -70,6 +70,10 @@ pub(crate) fn schema(field: &Field) -> Result<ArrowSchema> {
     };
     let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
     let metadata = match &field.kind {
+        _ if !field.metadata.is_empty() => {
+            let pairs = field.metadata.iter().map(|(key, value)| (&**key, &**value));
+            metadata(&pairs.collect::<Vec<_>>())
+        }
         Type::Uuid => metadata(&[(EXTENSION, UUID)]),
         Type::Json(_) => metadata(&[(EXTENSION, JSON)]),
         Type::Tensor(lists) => {
