@@ -641,7 +641,7 @@ fn deep_nesting_ends_in_text() {
     let batch = exporter.batch().unwrap();
     let back = livebuf_arrow::from_batch(&batch, &livebuf_arrow::ImportOptions::new()).unwrap();
     // What is deeper is JSON, and comes back as what it was.
-    assert_eq!(text(&back).matches('[').count(), deep.matches('[').count() + 1);
+    assert_eq!(text(&back).matches('[').count(), deep.matches('[').count());
     assert!(!text(&back).contains("\"["), "{}", text(&back));
     let types = types(&to_arrow(batch));
     assert_eq!(types[0].matches("List").count(), 64);
@@ -1064,7 +1064,7 @@ fn mixed_kinds_are_text() {
     let metadata = to_arrow(batch).schema_ref().field(0).metadata().clone();
     assert_eq!(metadata["ARROW:extension:name"], "arrow.json");
     let exporter = exporter.options(ExportOptions::new().mixed(Mixed::Error));
-    let error = exporter.batch().unwrap_err();
+    let error = exporter.batch().err().expect("two kinds");
     assert_eq!((error.kind(), error.column()), (ErrorKind::Cast, "a"));
 }
 
