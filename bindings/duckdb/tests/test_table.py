@@ -164,10 +164,9 @@ def test_conflicts(db, folder):
     assert 'b.lbuf: column "id"' in message and "int64" in message
     message = db.error("FROM read_livebuf('[ab].lbuf')")
     assert 'b.lbuf: column "id" is Utf8 here, but Int64 in files before' in message
+    # Integers have one type, whichever file has the large ones.
     write("d.lbuf", [{"id": 1}] * 250_000 + [{"id": 2**63}])
-    message = db.error("SELECT sum(id) FROM read_livebuf('[ad].lbuf')")
-    # 245,760 rows in the parts before.
-    assert 'd.lbuf, from row 245760 on: column "id", row 4240: 9223372036854775808' in message
+    assert db.one("SELECT sum(id) FROM read_livebuf('[ad].lbuf')") == 250_001 + 2**63
     # Numbers have a type in common.
     assert db.run("FROM read_livebuf('[ac].lbuf')") == [(1.0,), (1.5,)]
 
