@@ -18,9 +18,9 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-all test-rust test-python test-js test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
+.PHONY: demo test test-all test-rust test-python test-js test-go test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
 	test-files test-address test-thread test-miri test-32 test-shared libraries pytest fuzz coverage lint \
-	lint-rust lint-python lint-js fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
+	lint-rust lint-python lint-js lint-go fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
 	python bench-python bench-js bench-engines docs release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
@@ -36,14 +36,14 @@ endif
 
 # Behaviour, vectors, examples, the code in the documentation and the oracles in short, in every language.
 # The libraries of all languages are built first. Then Python tests its own while the programs of Rust's
-# tests are built. JavaScript's tests compare with the command, so they come last. `make test-all` is the rest.
+# tests are built. JavaScript's and Go's tests compare with the command, so they come last. `make test-all` is the rest.
 test:
 	@$(MAKE) --no-print-directory $(VENV)/test & venv=$$!; \
 		$(MAKE) --no-print-directory libraries || exit 1; \
 		$(MAKE) --no-print-directory test-rust & rust=$$!; \
 		wait $$venv && $(MAKE) --no-print-directory pytest; python=$$?; \
 		wait $$rust && [ $$python = 0 ]
-	@$(MAKE) --no-print-directory test-js
+	@$(MAKE) --no-print-directory test-js test-go
 
 # One set of packages, so that each crate is built once, with the features that all of them need together.
 # Left out is what takes minutes to build or needs an engine: see test-engines, and bench-answers.
@@ -87,6 +87,16 @@ ifdef NODE
 	$(PYTHON) testdata/conformance.py node $(JS)/test/conformance.js
 else
 	@echo "Node 20 or newer is not installed: THE JAVASCRIPT PACKAGE IS NOT TESTED"
+endif
+
+# The Go module, where Go is installed. It needs nothing else.
+GO := $(shell go version 2> /dev/null | grep -E 'go1\.(2[4-9]|[3-9][0-9])')
+test-go:
+ifneq ($(GO),)
+	cd bindings/go && go test ./...
+	$(PYTHON) testdata/conformance.py go run -C $(CURDIR)/bindings/go ./internal/conformance
+else
+	@echo "Go 1.24 or newer is not installed: THE GO MODULE IS NOT TESTED"
 endif
 
 # Everything else, in every language: whatever `make test` leaves out as it takes long, needs large packages or
@@ -297,7 +307,13 @@ coverage:
 	$(CARGO) llvm-cov report --summary-only --show-missing-lines --failure-mode all \
 		--ignore-filename-regex '(fuzz|tests)/'
 
-lint: lint-rust lint-python lint-js
+lint: lint-rust lint-python lint-js lint-go
+
+lint-go:
+ifneq ($(GO),)
+	@cd bindings/go && wrong=$$(gofmt -l .) && [ -z "$$wrong" ] || { echo "gofmt -w $$wrong"; exit 1; }
+	cd bindings/go && go vet ./...
+endif
 
 lint-js: $(if $(NODE),$(JS)/node_modules/ready)
 ifdef NODE

@@ -1,0 +1,404 @@
+package livebuf
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func mustEdit(t testing.TB, value any) *Editor {
+	t.Helper()
+	e, err := NewEditor(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// must fails the test on the errors of edits that are right.
+func must(t testing.TB, all ...error) {
+	t.Helper()
+	for _, err := range all {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func sound(t testing.TB, e *Editor, want string) {
+	t.Helper()
+	if err := validity(e.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if want != "" {
+		sameText(t, "document", mustJSON(t, e.Root()), want)
+	}
+}
+
+func TestTextsOfChangingLengthDoNotGrowTheDocument(t *testing.T) {
+	e := mustEdit(t, map[string]any{})
+	r := rand.New(rand.NewPCG(1, 2))
+	const n = 200
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("key %d", i)
+	}
+	steps := 100_000
+	if testing.Short() {
+		steps = 10_000
+	}
+	text, live := strings.Repeat("text", 100), 0
+	sizes := map[string]int{}
+	h, _ := e.Handle(Pointer(""))
+	for range steps {
+		key, size := keys[r.IntN(n)], r.IntN(400)
+		live += size - sizes[key]
+		sizes[key] = size
+		must(t, e.Set(h, key, text[:size]))
+	}
+	sound(t, e, "")
+	s := e.Stats()
+	t.Logf("%d bytes of text, %+v", live, s)
+	if s.Used > 2*(live+40*n) {
+		t.Errorf("%d bytes are used for %d of text", s.Used, live)
+	}
+}
+
+func TestADocumentThatIsMostlyFreeIsEncodedAnew(t *testing.T) {
+	e := mustEdit(t, []any{})
+	for i := range 300 {
+		must(t, e.Push(Pointer(""), map[string]any{"id": i, "list": []any{i}, "text": strings.Repeat("long", i)}))
+	}
+	var held []*Handle
+	for i := range 300 {
+		for _, path := range []string{fmt.Sprintf("/%d", i), fmt.Sprintf("/%d/list", i)} {
+			h, err := e.Handle(Pointer(path))
+			must(t, err)
+			held = append(held, h)
+		}
+	}
+	for i := range 300 {
+		must(t, e.Set(held[2*i], "text", "short"))
+	}
+	for i := range 290 {
+		must(t, e.RemoveAt(Pointer(""), 5))
+		if want := 5 + i + 1; want < 295 {
+			sameText(t, "list", mustJSON(t, held[2*want+1].Value()), fmt.Sprintf("[%d]", want))
+		}
+	}
+	sound(t, e, "")
+	if s := e.Stats(); s.Used > 4096+4*(s.Used-s.Free) {
+		t.Errorf("much is free: %+v", s)
+	}
+	must(t, e.Push(held[1], "more"))
+	sameText(t, "list", mustJSON(t, held[1].Value()), `[0,"more"]`)
+}
+
+func TestHandlesFollowTheirValues(t *testing.T) {
+	data, err := FromJSON([]byte(`{"rows":[{"a":1,"l":[1,2]},{"a":2,"l":[3,4]},{"a":3,"l":[5,6]},{"a":4,"l":[7,8]},
+		{"a":5,"l":[1,2]},{"a":6,"l":[1,2]},{"a":7,"l":[1,2]},{"a":8,"l":[1,2]},{"a":9,"l":[1,2]}],"o":{"x":{}}}`))
+	must(t, err)
+	e, err := Edit(data)
+	must(t, err)
+	if c, _ := e.column(uint64(e.Pointer("/rows").at)); c.code != codeStruct {
+		t.Fatal("this is no table")
+	}
+	row, err := e.Handle(Pointer("/rows/2"))
+	must(t, err)
+	list, err := e.Handle(Pointer("/rows/2/l"))
+	must(t, err)
+	same, err := e.Handle(e.Pointer("/rows/2"))
+	if must(t, err); same != row {
+		t.Error("a value has two handles")
+	}
+	must(t, e.Insert(Pointer("/rows"), 0, map[string]any{"a": 0}), e.RemoveAt(Pointer("/rows"), 1))
+	must(t, e.Set(row, "a", 33), e.Push(list, 9), e.Set(row, "extra", true), e.Reorder(Pointer("/rows"),
+		[]int{8, 7, 6, 5, 4, 3, 2, 1, 0}), e.Set(row, "b", 1))
+	sameText(t, "row", mustJSON(t, row.Value()), `{"a":33,"l":[5,6,9],"extra":true,"b":1}`)
+	sameText(t, "list", mustJSON(t, list.Value()), `[5,6,9]`)
+	// A column of objects takes the rows out of the table.
+	must(t, e.SetAt(Pointer("/rows"), 0, 5))
+	must(t, e.Set(row, "a", "text"))
+	sameText(t, "row", mustJSON(t, row.Value()), `{"a":"text","l":[5,6,9],"extra":true,"b":1}`)
+	must(t, e.RemoveAt(Pointer("/rows"), 6))
+	if err := e.Set(row, "a", 1); !errors.Is(err, ErrStaleHandle) || !errors.Is(row.Value().Err(), ErrStaleHandle) {
+		t.Errorf("the row is no more: %v", err)
+	}
+	if err := e.Push(list, 1); !errors.Is(err, ErrStaleHandle) {
+		t.Errorf("the list is no more: %v", err)
+	}
+	v := e.Root()
+	must(t, e.Set(v, "new", 1))
+	if err := e.Set(v, "new", 2); !errors.Is(err, ErrStaleHandle) {
+		t.Errorf("the value is of before the last edit: %v", err)
+	}
+	other, err := NewEditor([]any{})
+	must(t, err)
+	if err := e.Push(other.Root(), 1); !errors.Is(err, ErrStaleHandle) {
+		t.Errorf("the value is of another document: %v", err)
+	}
+	sound(t, e, "")
+}
+
+func TestEditsThatFailChangeNothing(t *testing.T) {
+	e := mustEdit(t, map[string]any{"a": []any{1, 2}, "o": map[string]any{"x": 1, "y": 2}, "s": "text"})
+	deep := any(1)
+	for range 999 {
+		deep = []any{deep}
+	}
+	circle := []any{nil}
+	circle[0] = circle
+	for i, x := range []struct {
+		err  error
+		want ErrorKind
+	}{
+		{e.Set(Pointer("/a"), "x", 1), ErrWrongType},
+		{e.Set(Pointer("/s"), "x", 1), ErrWrongType},
+		{e.Set(Pointer("/none"), "x", 1), ErrNotFound},
+		{e.Set(Pointer("none"), "x", 1), ErrBadPointer},
+		{e.SetAt(Pointer("/o"), 0, 1), ErrWrongType},
+		{e.SetAt(Pointer("/a"), 2, 1), ErrIndexOutOfRange},
+		{e.SetAt(Pointer("/a"), -1, 1), ErrIndexOutOfRange},
+		{e.Splice(Pointer("/a"), 1, 2), ErrIndexOutOfRange},
+		{e.Insert(Pointer("/a"), 3, 1), ErrIndexOutOfRange},
+		{e.Reorder(Pointer("/a"), []int{0, 0}), ErrBadValue},
+		{e.Reorder(Pointer("/a"), []int{0}), ErrBadValue},
+		{e.Remove(Pointer("/o"), "z"), ErrNotFound},
+		{e.Rename(Pointer("/o"), "z", "w"), ErrNotFound},
+		{e.Rename(Pointer("/o"), "x", "y"), ErrKeyExists},
+		{e.Set(Pointer(""), "x", "\xff"), ErrBadText},
+		{e.Set(Pointer(""), "\xff", 1), ErrBadText},
+		{e.Set(Pointer(""), "x", func() {}), ErrBadValue},
+		{e.Set(Pointer(""), "x", []any{1, Date(1 << 30)}), ErrBadValue},
+		{e.Set(Pointer(""), "x", deep), 0},
+		{e.Push(Pointer("/a"), deep), ErrNestingLimit},
+		{e.Push(e.Pointer("/a"), deep), ErrNestingLimit},
+		{e.Push(Pointer("/a"), circle), ErrNestingLimit},
+		{e.SetPointer("/o/~2", 1), ErrBadPointer},
+		{e.RemovePointer(""), ErrUnsupported},
+		{e.RemovePointer("/a/5"), ErrIndexOutOfRange},
+		{e.Set(Pointer(""), "x", Value{}), ErrNotFound},
+	} {
+		if x.want == 0 {
+			must(t, x.err, e.Remove(Pointer(""), "x"))
+		} else if !errors.Is(x.err, x.want) {
+			t.Errorf("call %d: %v, want %v", i, x.err, x.want)
+		}
+	}
+	sound(t, e, `{"a":[1,2],"o":{"x":1,"y":2},"s":"text"}`)
+	before := string(e.Bytes())
+	for i, err := range []error{
+		e.Splice(Pointer("/a"), 0, 1, 1, "text", []any{circle}),
+		e.Set(Pointer("/o"), "new", map[string]any{"a long key, to be written": []any{"a long text", circle}}),
+		e.Replace(circle),
+		e.Rename(Pointer("/o"), "x", "y"),
+	} {
+		if err == nil || string(e.Bytes()) != before {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	root := e.Root()
+	sameText(t, "value", mustJSON(t, root.Get("a")), `[1,2]`)
+}
+
+func TestTensorsKeepTheirShape(t *testing.T) {
+	for name, data := range documents(t, "vectors/y_*tensor*.lbuf") {
+		e, err := Edit(data)
+		must(t, err)
+		v, path := e.Root(), ""
+		for v.form == formArray && v.Len() > 0 && e.u8(uint64(v.at)+3) == 0 {
+			v, path = v.At(0), path+"/0"
+		}
+		if v.form != formArray || e.u8(uint64(v.at)+3) == 0 {
+			continue
+		}
+		before := mustJSON(t, e.Root())
+		for i, err := range []error{
+			e.Push(Pointer(path), 1),
+			e.Splice(Pointer(path), 0, v.Len()),
+			e.SetAt(Pointer(path), 0, "text"),
+			e.SetAt(Pointer(path), 0, []any{1, 2, 3, 4, 5, 6, 7}),
+		} {
+			if !errors.Is(err, ErrTensorMismatch) && v.Len() > 0 {
+				t.Errorf("%s: call %d: %v", name, i, err)
+			}
+		}
+		sound(t, e, before)
+	}
+}
+
+func TestTheLimitIsKept(t *testing.T) {
+	data, err := FromJSON([]byte(tableJSON(3)))
+	must(t, err)
+	e, err := Edit(data, Limit(len(data)+250))
+	must(t, err)
+	h, err := e.Handle(Pointer("/3"))
+	must(t, err)
+	before := mustJSON(t, h.Value())
+	if err := e.Set(h, "extra", strings.Repeat("long", 200)); !errors.Is(err, ErrDocumentLimit) {
+		t.Errorf("the document may not have so many bytes: %v", err)
+	}
+	if err := e.SetAt(Pointer(""), 0, "a row that is none"); !errors.Is(err, ErrDocumentLimit) {
+		t.Errorf("the table cannot be converted: %v", err)
+	}
+	if string(e.Bytes()) != string(data) {
+		t.Error("an edit that failed changed something")
+	}
+	sameText(t, "row", mustJSON(t, h.Value()), before)
+	must(t, e.Set(h, "extra", 1))
+	sound(t, e, "")
+}
+
+func TestHalfFloats(t *testing.T) {
+	for bits := range 1 << 16 {
+		if x := half(uint16(bits)); x == x && toHalf(x) != uint16(bits) {
+			t.Fatalf("%#x: %v becomes %#x", bits, x, toHalf(x))
+		}
+	}
+	for _, x := range []struct {
+		from float64
+		want uint16
+	}{{65519.999, 0x7bff}, {65520, 0x7c00}, {1 + 1.0/2048, 0x3c00}, {1 + 3.0/2048, 0x3c02}, {math.Ldexp(1, -25), 0}} {
+		if got := toHalf(x.from); got != x.want {
+			t.Errorf("%v: %#x, want %#x", x.from, got, x.want)
+		}
+	}
+}
+
+func ExampleEdit() {
+	data, _ := FromJSON([]byte(`{"users":[{"name":"Ada","age":36},{"name":"Bo","age":41,"note":"new"}]}`))
+	e, err := Edit(data)
+	if err != nil {
+		panic(err)
+	}
+	user, _ := e.Handle(Pointer("/users/1"))
+	e.Insert(Pointer("/users"), 0, map[string]any{"name": "Cy", "age": 7})
+	e.Set(user, "age", 37)
+	e.Remove(user, "note")
+	text, _ := e.MarshalJSON()
+	fmt.Println(string(text))
+	// Output: {"users":[{"age":7,"name":"Cy"},{"name":"Ada","age":36},{"name":"Bo","age":37}]}
+}
+
+func BenchmarkSet(b *testing.B) {
+	for _, n := range []int{10, 1_000_000} {
+		rows := make([]any, n)
+		for i := range rows {
+			rows[i] = map[string]any{"id": i, "name": fmt.Sprint("name ", i%100000)}
+		}
+		e := mustEdit(b, map[string]any{"rows": rows, "count": 1, "text": "a text"})
+		row, _ := e.Handle(Pointer(fmt.Sprintf("/rows/%d", n/2)))
+		root, _ := e.Handle(Pointer(""))
+		b.Run(fmt.Sprintf("member of record, of %d", n), func(b *testing.B) {
+			for i := range b.N {
+				e.Set(root, "count", i)
+			}
+		})
+		b.Run(fmt.Sprintf("pointer, of %d", n), func(b *testing.B) {
+			for i := range b.N {
+				e.SetPointer("/rows/5/id", i)
+			}
+		})
+		b.Run(fmt.Sprintf("row, of %d", n), func(b *testing.B) {
+			for i := range b.N {
+				e.Set(row, "id", i)
+			}
+		})
+		texts := []string{strings.Repeat("a", 20), strings.Repeat("b", 45), strings.Repeat("c", 100)}
+		b.Run(fmt.Sprintf("text, of %d", n), func(b *testing.B) {
+			for i := range b.N {
+				e.Set(row, "name", texts[i%3])
+			}
+		})
+		data, _ := FromJSON([]byte(mustJSON(b, e.Root())))
+		t, err := Edit(data, Trusted())
+		if err != nil {
+			b.Fatal(err)
+		}
+		row, _ = t.Handle(Pointer(fmt.Sprintf("/rows/%d", n/2)))
+		b.Run(fmt.Sprintf("row of table, of %d", n), func(b *testing.B) {
+			for i := range b.N {
+				t.Set(row, "id", i%10)
+			}
+		})
+	}
+}
+
+func TestEditsOfVectors(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(testdata, "edits.json"))
+	must(t, err)
+	var edits []struct {
+		Document, Pointer, Gives string
+		Value                    json.RawMessage
+	}
+	must(t, json.Unmarshal(text, &edits))
+	for _, x := range edits {
+		data, err := os.ReadFile(filepath.Join(testdata, "vectors", x.Document+".lbuf"))
+		must(t, err)
+		e, err := Edit(data)
+		must(t, err)
+		value, err := FromJSON(x.Value)
+		must(t, err)
+		if err := e.SetPointer(x.Pointer, RawValue(value)); err != nil {
+			t.Errorf("%s %s: %v", x.Document, x.Pointer, err)
+			continue
+		}
+		sound(t, e, x.Gives)
+	}
+	t.Logf("%d edits", len(edits))
+}
+
+func TestMapsOfCollidingKeys(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var keys []string
+	for i := 0; len(keys) < 400; i++ {
+		if key := fmt.Sprintf("%d colliding", i); i%8 == 0 {
+			keys = append(keys, key)
+		} else if place, _ := hashKey(key); place>>24 == 7 {
+			keys = append(keys, key)
+		}
+	}
+	e := mustEdit(t, map[string]any{})
+	model := map[string]int{}
+	for step := range 8000 {
+		key := keys[r.IntN(len(keys))]
+		grows := step/2000%2 == 0
+		switch _, there := model[key]; {
+		case r.IntN(4) == 0:
+			other := keys[r.IntN(len(keys))]
+			err := e.Rename(Pointer(""), key, other)
+			if _, taken := model[other]; there && !taken {
+				must(t, err)
+				model[other] = model[key]
+				delete(model, key)
+			} else if err == nil && key != other {
+				t.Fatal("a key was renamed to one that is there")
+			}
+		case grows || r.IntN(4) == 0:
+			must(t, e.Set(Pointer(""), key, step))
+			model[key] = step
+		case there:
+			must(t, e.Remove(Pointer(""), key))
+			delete(model, key)
+		}
+		if step%100 == 0 {
+			sound(t, e, "")
+			for _, key := range keys {
+				want, there := model[key]
+				got, err := e.Root().Get(key).Int64()
+				if there != (err == nil) || there && got != int64(want) {
+					t.Fatalf("%s: %d, want %d", key, got, want)
+				}
+			}
+		}
+	}
+	if block := uint64(e.Root().at); e.Root().form != formMap || e.u32(block+8) == 0 {
+		t.Error("this is no map with an index")
+	}
+}

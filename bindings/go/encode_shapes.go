@@ -1,0 +1,254 @@
+package livebuf
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Keys and key lists: a trie while the document is encoded, shapes at its end (PROFILE 5).
+
+const (
+	mostWideLists = 1 << 20 // lists of more than 255 keys that the objects of an outermost array make
+	fewChildren   = 8       // longer lists up to which they are searched one by one
+	keptKeys      = 4096    // keys that are kept for the next document
+)
+
+// keyText is a key of a document.
+type keyText struct {
+	text    string
+	shape   Key
+	isPlain bool   // JSON has it as it is, without escapes
+	written uint32 // where its text was written in the document of this turn
+	turn    uint32
+}
+
+// keyList is a list of keys: those of the list before, and one more. List 0 has no keys, and stands for none elsewhere.
+type keyList struct {
+	parent   int32
+	child    int32 // the longer list most lately taken; while shapes are written, the first that is needed
+	newest   int32 // of the longer lists; each has the one that was added before
+	sibling  int32
+	children int32
+	key      int32 // the last key
+	depth    int32
+	users    uint32
+	latest   uint32 // the record or table of this list that was written last; each has the place of the one before
+}
+
+func (l *keyList) isWide() bool { return l.depth > maxFields }
+
+type trie struct {
+	keys   []keyText
+	known  map[string]int32
+	fields []int32 // numbers of keys, and 1, by the numbers of fields of Go
+	lists  []keyList
+	many   map[[2]int32]int32 // longer lists by list and key, of lists that have many
+	wide   int                // lists of more than 255 keys since the outermost array began
+	turn   uint32
+}
+
+func (t *trie) begin() {
+	if t.known == nil || len(t.keys) > keptKeys {
+		t.keys, t.known, t.fields = nil, map[string]int32{}, nil
+	}
+	t.lists = append(t.lists[:0], keyList{})
+	clear(t.many)
+	t.wide = 0
+	t.turn++
+}
+
+// key is the number of a key's text.
+func (t *trie) key(text []byte) int32 {
+	if k, ok := t.known[string(text)]; ok {
+		return k
+	}
+	k := keyText{text: string(text), isPlain: true}
+	k.shape = shapeKey(k.text)
+	for _, c := range text {
+		k.isPlain = k.isPlain && c >= ' ' && c != '"' && c != '\\'
+	}
+	t.known[k.text] = int32(len(t.keys))
+	t.keys = append(t.keys, k)
+	return int32(len(t.keys) - 1)
+}
+
+// find is a list with one key more, if it was met; else 0.
+func (t *trie) find(list, key int32) int32 {
+	if t.lists[list].children > fewChildren {
+		return t.many[[2]int32{list, key}]
+	}
+	child := t.lists[list].newest
+	for child != 0 && t.lists[child].key != key {
+		child = t.lists[child].sibling
+	}
+	return child
+}
+
+// step is find for a key's text, and the number of the key.
+func (t *trie) step(list int32, text []byte) (next, key int32) {
+	if t.lists[list].children <= fewChildren {
+		for next = t.lists[list].newest; next != 0; next = t.lists[next].sibling {
+			if key = t.lists[next].key; t.keys[key].text == string(text) {
+				return next, key
+			}
+		}
+		return 0, t.key(text)
+	}
+	key = t.key(text)
+	return t.find(list, key), key
+}
+
+// longer adds a list with one key more; 0 where there is no room for longer lists.
+func (t *trie) longer(list, key int32) int32 {
+	if t.lists[list].depth >= maxFields {
+		if t.wide++; t.wide > mostWideLists {
+			return 0
+		}
+	}
+	return t.add(list, key)
+}
+
+func (t *trie) add(list, key int32) int32 {
+	child := int32(len(t.lists))
+	l := &t.lists[list]
+	sibling := l.newest
+	l.newest = child
+	l.children++
+	count := l.children
+	t.lists = append(t.lists, keyList{parent: list, key: key, depth: l.depth + 1, sibling: sibling})
+	if count > fewChildren {
+		if t.many == nil {
+			t.many = map[[2]int32]int32{}
+		}
+		for each := child; each != 0; each = t.lists[each].sibling {
+			t.many[[2]int32{list, t.lists[each].key}] = each
+			if count > fewChildren+1 {
+				break // the others are there
+			}
+		}
+	}
+	return child
+}
+
+// has says whether a list has a key.
+func (t *trie) has(list, key int32) bool {
+	for ; list != 0; list = t.lists[list].parent {
+		if t.lists[list].key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// keysOf is the keys of a list, in their order.
+func (t *trie) keysOf(list int32) []int32 {
+	keys := make([]int32, t.lists[list].depth)
+	for i := len(keys) - 1; i >= 0; i-- {
+		keys[i] = t.lists[list].key
+		list = t.lists[list].parent
+	}
+	return keys
+}
+
+// listOf is the list of these keys, which may be new.
+func (t *trie) listOf(keys []int32) (list int32) {
+	for _, key := range keys {
+		if next := t.find(list, key); next != 0 {
+			list = next
+		} else {
+			list = t.add(list, key)
+		}
+	}
+	return list
+}
+
+// use notes that a record or table of a list is at an offset.
+func (t *trie) use(out *output, block uint32, list int32) {
+	l := &t.lists[list]
+	out.put32(block+4, l.latest)
+	l.latest = block
+	l.users++
+}
+
+// writeShapes writes a shape for each leaf that has users, and tells the users. The newest shape.
+func (t *trie) writeShapes(out *output) (newest uint32) {
+	for i := range t.lists {
+		t.lists[i].child = 0
+	}
+	// Longer lists come behind those that they begin with: so the first one that is needed is found last.
+	for i := len(t.lists) - 1; i > 0; i-- {
+		if l := &t.lists[i]; !l.isWide() && (l.latest != 0 || l.child != 0) {
+			t.lists[l.parent].child = int32(i)
+		}
+	}
+	for i := 1; i < len(t.lists); i++ {
+		if t.lists[i].child != 0 || t.lists[i].latest == 0 {
+			continue
+		}
+		newest = t.writeShape(out, int32(i), newest)
+		users := uint32(0)
+		for list := int32(i); ; {
+			l := t.lists[list]
+			users += l.users
+			for user := l.latest; user != 0; {
+				before := uint32(mem(out.data).u32(uint64(user) + 4))
+				out.put32(user+4, newest)
+				user = before
+			}
+			// A wide shape serves its own list alone.
+			if l.parent == 0 || t.lists[l.parent].child != list {
+				break
+			}
+			list = l.parent
+		}
+		if users == 1 {
+			out.data[newest+3] = 1
+		}
+	}
+	return newest
+}
+
+func (t *trie) writeShape(out *output, leaf int32, older uint32) uint32 {
+	keys := t.keysOf(leaf)
+	for _, key := range keys {
+		if k := &t.keys[key]; len(k.text) > 7 && k.turn != t.turn {
+			k.written, k.turn = out.grow(uint64(len(k.text))), t.turn
+			copy(out.data[k.written:], k.text)
+		}
+	}
+	out.align()
+	n := uint64(len(keys))
+	wide := n > maxFields
+	var shape, cells uint32
+	if wide {
+		shape = out.grow(wideShapeSize(n))
+		cells = shape + uint32(word(16+2*n))
+		out.data[shape] = kindWideShape
+		out.put32(shape+8, uint32(n))
+		order := make([]uint16, n)
+		for i := range order {
+			order[i] = uint16(i)
+		}
+		slices.SortFunc(order, func(a, b uint16) int { return cmp.Compare(t.keys[keys[a]].text, t.keys[keys[b]].text) })
+		for i, place := range order {
+			out.put16(shape+16+2*uint32(i), uint32(place))
+		}
+	} else {
+		shape = out.grow(shapeSize(n))
+		cells = shape + uint32(word(8+n))
+		out.put32(shape, kindShape|uint32(n)<<8|uint32(n)<<16)
+	}
+	out.put32(shape+4, older)
+	for i, key := range keys {
+		k := &t.keys[key]
+		if !wide {
+			out.data[shape+8+uint32(i)] = k.shape.fingerprint
+		}
+		cell := k.shape.cell
+		if len(k.text) > 7 {
+			cell = uint64(k.written) | uint64(len(k.text))<<32
+		}
+		out.put64(cells+8*uint32(i), cell)
+	}
+	return shape
+}

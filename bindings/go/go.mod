@@ -1,0 +1,3 @@
+module github.com/livebuf/livebuf/bindings/go
+
+go 1.24
