@@ -44,6 +44,35 @@ impl Document {
     }
 }
 
+impl Document {
+    fn to_bytes<'py>(&self, py: Python<'py>, state: &State) -> PyResult<Bound<'py, PyBytes>> {
+        let (editor, bytes) = (state.whole()?, state.all_bytes()?);
+        if self.exports().load(Ordering::Acquire) > 0 || editor.transactions() > 0 {
+            // Somebody may write through an export, and rolling back changes bytes.
+            return error::bytes(py, bytes);
+        }
+        editor.storage().to_bytes(py, bytes.len())
+    }
+
+    /// The bytes, where they hold no space that edits left: looking takes one pass over them,
+    /// after an edit or where they come from elsewhere.
+    pub(crate) fn tidy_bytes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let mut state = self.lock(py)?;
+        let memory = state.whole()?.storage();
+        if memory.is_fetched() {
+            return Ok(None);
+        }
+        if state.tidy != Some(state.edits) || !memory.is_bytes() {
+            match self.detached(py, &mut state, |editor| editor.doc().stats()) {
+                Ok(stats) if stats.free + stats.garbage == 0 => state.tidy = Some(state.edits),
+                // What can be read of a damaged document is encoded anew.
+                _ => return Ok(None),
+            }
+        }
+        self.to_bytes(py, &state).map(Some)
+    }
+}
+
 /// The root as a Python object.
 fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     let (py, document) = (slf.py(), slf.get());
@@ -78,14 +107,14 @@ impl Document {
     #[classmethod]
     #[pyo3(signature = (obj, *, default=None, tables=true, min_width=1))]
     fn from_python(
-        _class: &Bound<'_, PyType>,
+        class: &Bound<'_, PyType>,
         obj: &Bound<'_, PyAny>,
         default: Option<Py<PyAny>>,
         tables: bool,
         min_width: u8,
     ) -> PyResult<Document> {
         let options = encode::options(tables, min_width)?;
-        Ok(Document::around(encode::document(obj, default, options)?))
+        Document::encoded(class.py(), encode::document(obj, default, options)?)
     }
 
     /// The value of the whole document: an `Object` or `Array` view, or a scalar.
@@ -422,7 +451,9 @@ impl Document {
         let mut state = self.lock(py)?;
         self.begin_edit(py, &mut state)?;
         state.layout = new_layout();
-        Ok(self.detached(py, &mut state, |editor| editor.compact_with(options))?)
+        self.detached(py, &mut state, |editor| editor.compact_with(options))?;
+        state.tidy = Some(state.edits);
+        Ok(())
     }
 
     /// Where the bytes are: a dict of counts. Validates the document.
@@ -564,13 +595,7 @@ impl Document {
     /// Takes constant time if the document lies in memory of its own. The next edit then moves
     /// it to other memory.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let state = self.lock(py)?;
-        let (editor, bytes) = (state.whole()?, state.all_bytes()?);
-        if self.exports().load(Ordering::Acquire) > 0 || editor.transactions() > 0 {
-            // Somebody may write through an export, and rolling back changes bytes.
-            return error::bytes(py, bytes);
-        }
-        editor.storage().to_bytes(py, bytes.len())
+        self.to_bytes(py, &*self.lock(py)?)
     }
 
     /// Plain Python objects: dicts, lists and scalars; with `type` an object of that type, as by

@@ -55,6 +55,8 @@ pub(crate) struct State {
     pub(crate) hidden: Option<Editor<Memory>>,
     /// The memory of a partial document that is read no more, for its exports.
     pub(crate) kept: Option<Memory>,
+    /// After how many edits the document was known to hold no space that edits left.
+    pub(crate) tidy: Option<u64>,
 }
 
 impl State {
@@ -181,6 +183,7 @@ impl Document {
                 task: None,
                 hidden: None,
                 kept: None,
+                tidy: None,
             }),
             exports: AtomicUsize::new(0),
             views: Views::default(),
@@ -188,11 +191,19 @@ impl Document {
         }
     }
 
-    /// A new document in memory of its own.
+    /// A document that was just encoded.
+    pub(crate) fn encoded(py: Python<'_>, editor: Editor<Memory>) -> PyResult<Document> {
+        let document = Document::around(editor);
+        document.lock(py)?.tidy = Some(0);
+        Ok(document)
+    }
+
+    /// A new document in memory of its own, of one that was just encoded.
     pub(crate) fn owned(py: Python<'_>, document: &DocBuf) -> PyResult<Document> {
         let memory = Memory::own(py, document.as_bytes().len())?;
-        Ok(Document::around(document.copy_to(memory).map_err(error::raise)?))
+        Document::encoded(py, document.copy_to(memory).map_err(error::raise)?)
     }
+
 
     #[inline]
     pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> PyResult<Guard<'a, State>> {

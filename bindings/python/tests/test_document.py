@@ -830,3 +830,27 @@ class TestRefresh:
         seen += items
         assert [key for key, _ in seen] == [f"k{n}" for n in range(300)]
         assert dict(seen)["k100"] == "another text"
+
+
+def test_dumps_of_a_document_writes_its_bytes(tmp_path: Path) -> None:
+    """Bug: it was encoded anew, as slowly as from JSON."""
+    doc = Document.from_python([{"id": n, "name": f"user {n}"} for n in range(3000)])
+    assert livebuf.dumps(doc) is livebuf.dumps(doc) and livebuf.dumps(doc) == bytes(doc)
+    livebuf.dump(doc, tmp_path / "one.lbuf")
+    assert (tmp_path / "one.lbuf").read_bytes() == bytes(doc)
+    stored = Document(bytes(doc))
+    assert livebuf.dumps(stored) is bytes(stored)
+    plain = Document.from_python([{"a": n} for n in range(300)], tables=False)
+    assert livebuf.dumps(plain) == bytes(plain)
+    plain.compact()
+    assert livebuf.dumps(plain) == bytes(plain) != livebuf.dumps(plain, tables=False)
+    doc[0]["name"] = "x" * 5000
+    doc[0]["name"] = "a secret that is gone"
+    del doc[0]["name"]
+    assert livebuf.loads(livebuf.dumps(doc)) == doc.to_python()
+    assert len(livebuf.dumps(doc)) < len(bytes(doc)) and b"secret" not in livebuf.dumps(doc)
+    assert livebuf.loads(livebuf.dumps(doc, sort_keys=True)) == doc.to_python()
+    with doc.transaction() as changes:
+        doc.root.append(1)
+        assert livebuf.loads(livebuf.dumps(doc))[-1] == 1
+        changes.rollback()
