@@ -758,7 +758,7 @@ fn edit_at(
     // Dropping these may run Python code, so it happens after the lock.
     let mut trash = Vec::new();
     let mut state = document.lock(py)?;
-    document.begin_edit(py, &mut state)?;
+    document.begin_change(py, &mut state)?;
     let aside = match document.views().len() {
         0 => None,
         _ => aside_at(slf, &state, pointer, removes)?,

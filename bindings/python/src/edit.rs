@@ -42,6 +42,22 @@ impl Document {
         Ok(())
     }
 
+    /// Begins an edit that uses space again. Bytes that come from elsewhere are validated before
+    /// the first one: what edits free is then used again, and wiped. Damaged ones, and those that
+    /// others write meanwhile, are edited as they are.
+    pub(crate) fn begin_change(&self, py: Python<'_>, state: &mut State) -> Held<()> {
+        self.begin_edit(py, state)?;
+        let editor = state.editor()?;
+        if !state.checked && !editor.is_trusted() && editor.storage().is_writable() {
+            state.checked = true;
+            match self.detached(py, state, |editor| editor.validate()) {
+                Ok(()) | Err(Fault::Core(_)) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(())
+    }
+
     /// After an edit that may have changed any place: all views but those of the root are stale.
     pub(crate) fn settle_whole(state: &mut State) {
         state.layout = new_layout();
@@ -123,7 +139,7 @@ impl View {
             drop(state);
             return self.edit_many(py, before, change, edit);
         }
-        document.get().begin_edit(py, &mut state)?;
+        document.get().begin_change(py, &mut state)?;
         let node = self.node(py, &state)?;
         if before && !state.editor()?.is_trusted() {
             state.editor_mut()?.validate().map_err(Fault::Core)?;

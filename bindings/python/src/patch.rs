@@ -95,7 +95,7 @@ fn change(
 ) -> PyResult<()> {
     let (py, document) = (document.py(), document.get());
     let mut state = document.lock(py)?;
-    document.begin_edit(py, &mut state)?;
+    document.begin_change(py, &mut state)?;
     edit(&mut state, |editor| Ok(work(editor)?))?;
     Document::settle_whole(&mut state);
     Ok(())

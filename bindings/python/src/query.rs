@@ -624,7 +624,7 @@ fn edit_all(
     if edits.is_some_and(|edits| edits != state.edits) {
         return Err(Fault::Edited.into());
     }
-    document.begin_edit(py, &mut state)?;
+    document.begin_change(py, &mut state)?;
     let count = edit(&mut state, |editor| work(editor))?;
     if count > 0 {
         Document::settle_whole(&mut state);

@@ -57,6 +57,9 @@ pub(crate) struct State {
     pub(crate) kept: Option<Memory>,
     /// After how many edits the document was known to hold no space that edits left.
     pub(crate) tidy: Option<u64>,
+    /// Bytes that come from elsewhere were validated before they were edited first, or found to
+    /// be damaged.
+    pub(crate) checked: bool,
 }
 
 impl State {
@@ -184,6 +187,7 @@ impl Document {
                 hidden: None,
                 kept: None,
                 tidy: None,
+                checked: false,
             }),
             exports: AtomicUsize::new(0),
             views: Views::default(),

@@ -854,3 +854,28 @@ def test_dumps_of_a_document_writes_its_bytes(tmp_path: Path) -> None:
         doc.root.append(1)
         assert livebuf.loads(livebuf.dumps(doc))[-1] == 1
         changes.rollback()
+
+
+def test_bytes_from_elsewhere_are_validated_by_the_first_edit(tmp_path: Path) -> None:
+    """Bug: 96 bytes grew to 136,160 in 2,000 sets, with the old password still in them."""
+    payload = livebuf.dumps({"password": "first secret of all", "n": 1})
+    livebuf.dump({"password": "first secret of all", "n": 1}, tmp_path / "file.lbuf")
+    documents = [
+        Document(bytearray(payload)),
+        Document(payload).editable(),
+        pickle.loads(pickle.dumps(Document(payload))),
+        livebuf.open(tmp_path / "file.lbuf", "r+"),
+    ]
+    for doc in documents:
+        assert not doc.trusted and doc["n"] == 1
+        for number in range(2000):
+            doc["password"] = "a secret of many letters " + "x" * (number % 60)
+        assert doc.trusted and doc.nbytes < 1000
+        assert b"first secret" not in bytes(doc)
+        doc.close()
+    # Damaged ones are edited as they are.
+    damaged = bytearray(livebuf.dumps({"a": [1, 2, "text of many letters"], "b": 1}))
+    damaged[damaged.index(b"text of")] = 0xFF
+    doc = Document(damaged)
+    doc["b"] = 2
+    assert doc["b"] == 2 and not doc.trusted
