@@ -3,17 +3,18 @@
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySlice, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyTuple, PyType};
 
 use crate::compare;
 use crate::decode;
-use crate::edit::Edits;
+use crate::edit::{Edits, Start};
 use crate::encode::Given;
 use crate::error::{self, Fault, Held, expected};
 use crate::export::{self, Numbers, Rows};
 use crate::history::{Change, Effect, Taken};
-use crate::pointer::{fallback, pointer_below};
-use crate::query::{self, Matches};
+use crate::patch;
+use crate::pointer::{fallback, pointer_below, remove_at, set_at};
+use crate::query::{self, Base, Matches};
 use crate::table::{Column, Table};
 use crate::typed::decoder::typed;
 use crate::view::{Above, Array, Columnar, Document, Found, Object, child, found, is_container};
@@ -153,8 +154,13 @@ fn given<'a>(items: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Given<'a>>> {
 #[pymethods]
 impl Array {
     /// The matches of a JSONPath query with this view as its root, as `Document.query`.
-    fn query(slf: &Bound<'_, Self>, query: &Bound<'_, PyAny>) -> PyResult<Matches> {
-        query::query_array(slf, query)
+    #[pyo3(signature = (query, /, **parameters))]
+    fn query(
+        slf: &Bound<'_, Self>,
+        query: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Matches> {
+        query::find(Base::Array(slf.clone().unbind()), slf.py(), query, parameters)
     }
 
     fn __getitem__<'py>(
@@ -246,7 +252,7 @@ impl Array {
     }
 
     fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("livebuf._views")?.getattr("reversed_array")?.call1((slf,))
+        slf.py().import("livebuf._views")?.getattr("backwards")?.call1((slf,))
     }
 
     fn __contains__(slf: &Bound<'_, Self>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -284,6 +290,20 @@ impl Array {
             count += usize::from(element?.eq(value)?);
         }
         Ok(count)
+    }
+
+    /// The element at an index, or `default` where there is none.
+    #[pyo3(signature = (index, default=None, /))]
+    fn get<'py>(
+        slf: &Bound<'py, Self>,
+        index: isize,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let found = match place(index, slf.get().view.len(slf.py())?) {
+            Some(index) => Self::at(slf, index)?,
+            None => None,
+        };
+        Ok(found.or(default).unwrap_or_else(|| slf.py().None().into_bound(slf.py())))
     }
 
     /// Adds an element at the end.
@@ -442,32 +462,99 @@ impl Array {
         shape.map(|shape| PyTuple::new(py, shape)).transpose()
     }
 
+    /// Sets the value at a JSON pointer below this array, as `Document.set_pointer`.
+    fn set_pointer<'py>(
+        slf: &Bound<'py, Self>,
+        pointer: &str,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        set_at(Start::View(&slf.get().view), pointer, value)
+    }
+
+    /// Removes the value at a JSON pointer below this array, as `Document.remove_pointer`.
+    fn remove_pointer(&self, py: Python<'_>, pointer: &str) -> PyResult<()> {
+        remove_at(py, Start::View(&self.view), pointer)
+    }
+
+    /// Applies a JSON patch (RFC 6902) to this array, as `Document.patch`. Pointers in errors lead
+    /// from the document's root.
+    fn patch(&self, patch: &Bound<'_, PyAny>) -> PyResult<()> {
+        patch::apply(Start::View(&self.view), patch)
+    }
+
+    /// Merges a merge patch (RFC 7396) into this array, as `Document.merge`.
+    fn merge(&self, patch: &Bound<'_, PyAny>) -> PyResult<()> {
+        patch::merge(Start::View(&self.view), patch)
+    }
+
+    /// Sets all matches of a query with this view as its root, as `Document.set_all`.
+    #[pyo3(signature = (query, value, /, **parameters))]
+    fn set_all<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+        parameters: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<usize> {
+        query::set_all(Start::View(&self.view), query, value, parameters)
+    }
+
+    /// Removes all matches of a query with this view as its root, as `Document.remove_all`.
+    #[pyo3(signature = (query, /, **parameters))]
+    fn remove_all(
+        &self,
+        query: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<usize> {
+        query::remove_all(query.py(), Start::View(&self.view), query, parameters)
+    }
+
+    /// Sets all matches of a query with this view as its root to what a function makes of them, as
+    /// `Document.update_all`.
+    #[pyo3(signature = (query, function, /, **parameters))]
+    fn update_all(
+        slf: &Bound<'_, Self>,
+        query: &Bound<'_, PyAny>,
+        function: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<usize> {
+        query::update_all(Base::Array(slf.clone().unbind()), query, function, parameters)
+    }
+
+    /// SHA-256 of the value, whatever its layout: equal values have equal digests.
+    fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.view.digest(py)
+    }
+
     /// The document that this is a view of.
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
         self.view.document(py)
     }
 
-    /// The array as a document of its own, which can be edited.
-    fn copy(&self, py: Python<'_>) -> PyResult<Py<Document>> {
+    /// A copy of the array in a document of its own, which can be edited: a view as this one.
+    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.view.copy(py)
     }
 
-    fn __copy__(&self, py: Python<'_>) -> PyResult<Py<Document>> {
+    fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.view.copy(py)
     }
 
-    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<Document>> {
+    fn __deepcopy__<'py>(
+        &self,
+        py: Python<'py>,
+        _memo: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.view.copy(py)
     }
 
-    /// Unpickled, it is a document of its own.
+    /// Unpickled, it is a view of a document of its own.
     fn __reduce_ex__<'py>(
         &self,
         py: Python<'py>,
         protocol: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.view.copy(py)?.bind(py).call_method1("__reduce_ex__", (protocol,))
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        self.view.reduce(py, protocol)
     }
 
     /// What notebooks show.

@@ -11,13 +11,14 @@ use std::sync::atomic::Ordering;
 
 use livebuf::{Editor, Error, ErrorKind, NodeId, Storage, Value};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
-use crate::decode::CollectorPause;
+use crate::decode::{self, CollectorPause};
 use crate::encode::Given;
 use crate::error::{Fault, Held};
 use crate::history::{CHANGED, Change, Effect, Step, StepRef, Taken};
 use crate::memory::{Access, Memory};
-use crate::view::{Above, Document, ROOT, State, View, is_container, new_layout};
+use crate::view::{Above, Document, ROOT, State, View, is_container, new_layout, root};
 
 impl Document {
     /// Begins an edit: makes sure that nobody looks at the bytes and that they are ours.
@@ -79,12 +80,73 @@ impl Document {
 }
 
 impl View {
-    /// The container as a document of its own.
-    pub(crate) fn copy(&self, py: Python<'_>) -> PyResult<Py<Document>> {
-        self.reach(py, |_, state, node| {
+    /// The container in a document of its own.
+    fn copied<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Document>> {
+        let copy = self.reach(py, |_, state, node| {
             let state = &*state;
             Document::copy_of(py, &state.editor()?.value(node)?, state)
-        })
+        })?;
+        Ok(copy.into_bound(py))
+    }
+
+    /// A view of a copy of the container.
+    pub(crate) fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(root(&self.copied(py)?)?)
+    }
+
+    /// How to unpickle a view of a copy.
+    pub(crate) fn reduce<'py>(
+        &self,
+        py: Python<'py>,
+        protocol: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let reduced = self.copied(py)?.call_method1("__reduce_ex__", (protocol,))?;
+        let restore = py.import("livebuf._livebuf")?.getattr("_restore_view")?;
+        Ok((restore, reduced.get_item(1)?))
+    }
+
+    /// SHA-256 of the container's value.
+    pub(crate) fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let digest = self.read(py, |value| {
+            Ok(value.digest(&mut decode::default_budget(value.document_length()))?)
+        })?;
+        Ok(PyBytes::new(py, &digest))
+    }
+}
+
+/// Where an edit begins that names places by pointers: at a document's root, or at a view.
+#[derive(Clone, Copy)]
+pub(crate) enum Start<'a, 'py> {
+    Root(&'a Bound<'py, Document>),
+    View(&'a View),
+}
+
+impl<'py> Start<'_, 'py> {
+    /// Begins an edit, and calls `work` with the document and the pointer of the place.
+    pub(crate) fn change<R>(
+        self,
+        py: Python<'py>,
+        work: impl FnOnce(&Bound<'py, Document>, &mut State, String) -> Held<R>,
+    ) -> PyResult<R> {
+        loop {
+            let document = match self {
+                Start::Root(document) => document.clone(),
+                Start::View(view) => view.document(py),
+            };
+            let mut state = document.get().lock(py)?;
+            if matches!(self, Start::View(view) if view.has_left(&document)) {
+                continue;
+            }
+            document.get().begin_change(py, &mut state)?;
+            let pointer = match self {
+                Start::Root(_) => String::new(),
+                Start::View(view) => {
+                    view.node(py, &state)?;
+                    view.pointer(py)?
+                }
+            };
+            return Ok(work(&document, &mut state, pointer)?);
+        }
     }
 }
 

@@ -208,7 +208,6 @@ impl Document {
         Document::encoded(py, document.copy_to(memory).map_err(error::raise)?)
     }
 
-
     #[inline]
     pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> PyResult<Guard<'a, State>> {
         self.state.lock(py)
@@ -649,10 +648,10 @@ impl View {
 
     /// Calls `look` with the view's document, under its lock.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn look<R>(
+    fn look<'py, R>(
         &self,
-        py: Python<'_>,
-        look: impl FnOnce(&Bound<'_, Document>, &mut State) -> Held<R>,
+        py: Python<'py>,
+        look: impl FnOnce(&Bound<'py, Document>, &mut State) -> Held<R>,
     ) -> PyResult<R> {
         // The view, and so the document, stays where it is while the lock is held.
         let document = self.place().document.bind(py);
@@ -664,10 +663,10 @@ impl View {
 
     #[cold]
     #[inline(never)]
-    fn look_later<R>(
+    fn look_later<'py, R>(
         &self,
-        py: Python<'_>,
-        look: impl FnOnce(&Bound<'_, Document>, &mut State) -> Held<R>,
+        py: Python<'py>,
+        look: impl FnOnce(&Bound<'py, Document>, &mut State) -> Held<R>,
     ) -> Held<R> {
         loop {
             let document = self.document(py);
@@ -704,10 +703,10 @@ impl View {
 
     /// Calls `look` with the container's handle, to read it and to make views below it.
     #[inline]
-    pub(crate) fn reach<R>(
+    pub(crate) fn reach<'py, R>(
         &self,
-        py: Python<'_>,
-        look: impl FnOnce(&Bound<'_, Document>, &mut State, NodeId) -> Held<R>,
+        py: Python<'py>,
+        look: impl FnOnce(&Bound<'py, Document>, &mut State, NodeId) -> Held<R>,
     ) -> PyResult<R> {
         self.look(py, |document, state| {
             state.whole()?;
@@ -802,4 +801,16 @@ pub(crate) fn child<'py>(
             array.into_any()
         }
     })
+}
+
+/// The root as a Python object.
+pub(crate) fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
+    let (py, document) = (slf.py(), slf.get());
+    let state = document.lock(py)?;
+    let editor = state.whole()?;
+    let value = editor.doc().root();
+    match editor.root_id() {
+        None => decode::scalar(py, &value),
+        Some(node) => child(py, &state, slf, (value.kind(), node), Above::Nothing),
+    }
 }

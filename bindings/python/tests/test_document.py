@@ -832,6 +832,40 @@ class TestRefresh:
         assert dict(seen)["k100"] == "another text"
 
 
+def test_as_a_mapping_or_sequence() -> None:
+    """Bug: a document had `get` and `keys`, and no `pop`, `update`, `setdefault` or `append`."""
+    doc = livebuf.from_json('{"a": 1}')
+    doc.update({"b": 2}, c=3)
+    assert doc.pop("b") == 2 and doc.pop("b", None) is None and doc.setdefault("l", []) == []
+    doc["l"].append(1)
+    doc |= {"d": 4}
+    assert doc | {"a": 5} == {"a": 5, "c": 3, "l": [1], "d": 4} and ({} | doc) == doc
+    assert doc.popitem() == ("d", 4)
+    with pytest.raises(KeyError):
+        doc.pop("x")
+    for use in (lambda: doc.append(1), lambda: doc.sort(), lambda: doc.index(1)):
+        with pytest.raises(livebuf.WrongTypeError, match="root is no array"):
+            use()
+    doc.clear()
+    assert doc == {}
+    array = livebuf.from_json("[3, 1]")
+    array.append(2)
+    array.extend([9, 9])
+    array += [7]
+    array.insert(0, 0)
+    array.remove(9)
+    assert array.pop() == 7 and array.pop(0) == 0 and array.index(2) == 2 and array.count(9) == 1
+    array.sort(reverse=True)
+    array.reverse()
+    assert array == [1, 2, 3, 9] and array + [4] == [1, 2, 3, 9, 4] == [1] + array[1:] + [4]
+    assert array.get(-1) == 9 and array.get(7) is None and array.root.get(7, 5) == 5
+    for use in (lambda: array.update(a=1), lambda: array.setdefault("a"), lambda: array.popitem()):
+        with pytest.raises(livebuf.WrongTypeError, match="root is no object"):
+            use()
+    with pytest.raises(livebuf.WrongTypeError, match="no object or array"):
+        livebuf.from_json("5").pop()
+
+
 def test_dumps_of_a_document_writes_its_bytes(tmp_path: Path) -> None:
     """Bug: it was encoded anew, as slowly as from JSON."""
     doc = Document.from_python([{"id": n, "name": f"user {n}"} for n in range(3000)])

@@ -8,6 +8,8 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -350,3 +352,55 @@ def test_a_search_goes_on_where_the_handler_does() -> None:
         assert pressed == 1
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_first_values_and_len() -> None:
+    for doc in documents():
+        found = doc.query("$.laps[*].sec")
+        assert len(found) == 2 and found.first().value == 88.5
+        assert (
+            next(found).value == 88.5 and len(found) == 2 and found.first().pointer == "/laps/0/sec"
+        )
+        assert list(found.values()) == [87] and len(found) == 2 and list(found) == []
+        assert doc.query("$.nothing").first() is None and not doc.query("$.nothing")
+        laps = doc["laps"].query("$[*]")
+        assert [lap["driver"] for lap in laps.values()] == ["Ada", "Alan"]
+        assert [match.pointer for match in doc.query("$..*")] == [
+            match.pointer for match in iter(doc.query("$..*"))
+        ]
+    doc = livebuf.from_json(TEXT)
+    found = doc.query("$.laps[*]")
+    doc["new"] = 1
+    for look in (lambda: len(found), found.first):
+        with pytest.raises(livebuf.StaleError):
+            look()
+
+
+def test_parameters() -> None:
+    doc = livebuf.from_json(TEXT)
+    for name in ("Ada", "it's", '"', "' || @.sec > 0 || '", "\\", "\n"):
+        doc["laps"][0]["driver"] = name
+        assert doc.query("$.laps[?@.driver == $who].sec", who=name).to_python() == [88.5]
+    assert doc.query("$[$key][$index].sec", key="laps", index=-1).to_python() == [87]
+    assert doc.query("$.laps[?@.sec > $a && @.sec < $b]", a=86, b=87.5).first().pointer == "/laps/1"
+    assert len(doc.query("$.laps[?match(@.driver, $re)]", re="A.*")) == 1
+    assert len(doc.query("$.laps[?@.missing == $value]", value=None)) == 0
+    assert len(doc["laps"].query("$[?@.sec == $sec]", sec=Decimal("88.50"))) == 1
+    doc["day"] = [{"at": date(2024, 2, 29), "ok": True}]
+    assert len(doc.query("$.day[?@.at == $at && @.ok == $ok]", at=date(2024, 2, 29), ok=True)) == 1
+    compiled = livebuf.Query("$.laps[?@.sec < $sec].sec")
+    assert doc.query(compiled, sec=88).to_python() == [87]
+    assert doc.query(pickle.loads(pickle.dumps(compiled)), sec=100).to_python() == [88.5, 87]
+    assert doc.set_all("$.laps[?@.sec == $old].sec", 86, old=87) == 1
+    assert doc.update_all("$.laps[?@.sec == $old].sec", lambda sec: sec + 1, old=86) == 1
+    assert doc.remove_all("$.laps[?@.sec == $old]", old=87) == 1 and len(doc["laps"]) == 1
+    with pytest.raises(livebuf.QueryError, match="parameter"):
+        doc.query(compiled)
+    with pytest.raises(livebuf.QueryError, match="parameter"):
+        doc.query("$[?@.a == $b]", a=1)
+    with pytest.raises(TypeError, match="no parameter"):
+        doc.query("$[?@.a == $b]", a=1, b=2)
+    with pytest.raises(livebuf.QueryError, match="index or a name"):
+        doc.query("$[$key]", key=1.5)
+    with pytest.raises(TypeError, match="scalar"):
+        doc.query("$[?@ == $key]", key=[1])
