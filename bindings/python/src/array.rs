@@ -11,7 +11,7 @@ use crate::edit::{Edits, Start};
 use crate::encode::Given;
 use crate::error::{self, Fault, Held, expected};
 use crate::export::{self, Numbers, Rows};
-use crate::history::{Change, Effect, Taken};
+use crate::history::{Move, Taken};
 use crate::patch;
 use crate::pointer::{fallback, pointer_below, remove_at, set_at};
 use crate::query::{self, Base, Matches};
@@ -53,7 +53,7 @@ impl Array {
                 Found::Scalar(value) => Ok(Some(value)),
                 Found::Container(below) => {
                     let above = Above::Array(Some(slf.clone().unbind()), index);
-                    Ok(Some(child(py, state, document, below, above)?))
+                    Ok(Some(child(py, document, below, above)?))
                 }
             }
         })
@@ -81,17 +81,18 @@ impl Array {
     }
 
     fn put(&self, py: Python<'_>, index: usize, given: &Given<'_>) -> PyResult<()> {
-        let change = Change::takes(Taken::Elements(index, index + 1));
-        self.view.edit(py, change, |editor, node, changed| {
+        self.view.edit(py, Taken::element(index), |editor, node, done| {
             editor.set(node, index, given.value())?;
-            *changed = true;
+            done.changed = true;
             Ok(())
         })
     }
 
     fn remove_at(&self, py: Python<'_>, index: usize) -> PyResult<()> {
-        self.view.edit(py, Change::removes(index), |editor, node, changed| {
-            *changed = editor.remove(node, index)?;
+        self.view.edit(py, Taken::element(index), |editor, node, done| {
+            if editor.remove(node, index)? {
+                done.removed(index);
+            }
             Ok(())
         })
     }
@@ -104,19 +105,50 @@ impl Array {
         removed: usize,
         items: &[Given<'_>],
     ) -> PyResult<()> {
-        let end = first + removed;
-        let shifted = (removed != items.len()).then(|| Effect::from(end)).into_iter().collect();
-        let change = Change { taken: Taken::Elements(first, end), shifted };
+        let taken = Taken::Elements(first, first + removed);
         let edits = Edits::Splice(first, removed, items);
-        self.view.edit_many(py, true, change, |editor, node, changed| {
+        self.view.edit_many(py, true, taken, |editor, node, done| {
             edits.attempt(py, &self.view, editor, node)?;
-            *changed = true;
-            Ok(edits.make(editor, node)?)
+            Ok(edits.make(editor, node, done)?)
+        })
+    }
+
+    /// Puts the element that is at `order[index]` to `index`, for each.
+    fn arrange(&self, py: Python<'_>, mut order: Vec<usize>) -> PyResult<()> {
+        self.view.edit_many(py, true, Taken::Nothing, |editor, node, done| {
+            let length = order.len();
+            if editor.value(node)?.len()? != Some(length) {
+                return Err(Fault::Edited);
+            }
+            let mut cursor = editor.node_mut(node)?;
+            // Which element is where.
+            let mut elements: Vec<usize> = (0..length).collect();
+            let mut arranged = Ok(());
+            'all: for start in 0..length {
+                let mut at = start;
+                // Round a circle: the element from its start comes along, to its end.
+                while order[at] != start {
+                    let from = std::mem::replace(&mut order[at], at);
+                    arranged = cursor.swap(at, from);
+                    if arranged.is_err() {
+                        break 'all;
+                    }
+                    elements.swap(at, from);
+                    at = from;
+                }
+                order[at] = at;
+            }
+            let mut now = vec![0; length];
+            for (index, &element) in elements.iter().enumerate() {
+                now[element] = index;
+            }
+            done.moved(Move::Arranged(now));
+            Ok(arranged?)
         })
     }
 
     fn push_all(&self, py: Python<'_>, items: &[Given<'_>]) -> PyResult<()> {
-        self.view.edit_many(py, true, Change::NONE, |editor, node, _| {
+        self.view.edit_many(py, true, Taken::Nothing, |editor, node, _| {
             let length = editor.value(node)?.len()?.unwrap_or(0);
             let mut cursor = editor.node_mut(node)?;
             for item in items {
@@ -309,7 +341,7 @@ impl Array {
     /// Adds an element at the end.
     fn append(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let given = Given::of(value)?;
-        self.view.edit(value.py(), Change::NONE, |editor, node, _| {
+        self.view.edit(value.py(), Taken::Nothing, |editor, node, _| {
             editor.push(node, given.value())?;
             Ok(())
         })
@@ -334,13 +366,11 @@ impl Array {
             true => index.saturating_add_unsigned(length).max(0) as usize,
             false => (index as usize).min(length),
         };
-        let change = match index < length {
-            true => Change::shifts([Effect::from(index)]),
-            false => Change::NONE,
-        };
-        self.view.edit(py, change, |editor, node, changed| {
+        self.view.edit(py, Taken::Nothing, |editor, node, done| {
             editor.insert(node, index, given.value())?;
-            *changed = true;
+            if index < length {
+                done.inserted(index);
+            }
             Ok(())
         })
     }
@@ -372,19 +402,7 @@ impl Array {
     /// Reverses the order of the elements.
     fn reverse(&self, py: Python<'_>) -> PyResult<()> {
         let length = self.view.len(py)?;
-        // With an odd count the middle one stays.
-        let change = Change::shifts([
-            Effect::Elements(0, length / 2),
-            Effect::Elements(length.div_ceil(2), length),
-        ]);
-        self.view.edit_many(py, true, change, |editor, node, changed| {
-            let mut cursor = editor.node_mut(node)?;
-            for index in 0..length / 2 {
-                cursor.swap(index, length - 1 - index)?;
-                *changed = true;
-            }
-            Ok(())
-        })
+        self.arrange(py, (0..length).rev().collect())
     }
 
     /// Exchanges two elements.
@@ -392,19 +410,18 @@ impl Array {
         let length = self.view.len(py)?;
         let find = |index| place(index, length).ok_or_else(|| error::index(py, index, length));
         let (one, other) = (find(one)?, find(other)?);
-        let change = Change::shifts([Effect::element(one), Effect::element(other)]);
-        self.view.edit(py, change, |editor, node, changed| {
+        self.view.edit(py, Taken::Nothing, |editor, node, done| {
             editor.swap(node, one, other)?;
-            *changed = one != other;
+            done.moved(Move::Swapped(one, other));
             Ok(())
         })
     }
 
     /// Removes all elements.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, Change::takes(Taken::All), |editor, node, changed| {
+        self.view.edit(py, Taken::All, |editor, node, done| {
             editor.clear(node)?;
-            *changed = true;
+            done.changed = true;
             Ok(())
         })
     }
@@ -572,21 +589,17 @@ impl Array {
         slf.py().import("livebuf._show")?.call_method1("parts", (slf,))
     }
 
-    /// Sorts the elements in place, as `list.sort` does. Elements that are replaced are encoded
-    /// anew.
+    /// Sorts the elements in place, as `list.sort` does. Views follow their elements.
     #[pyo3(signature = (*, key=None, reverse=false))]
     fn sort(slf: &Bound<'_, Self>, key: Option<&Bound<'_, PyAny>>, reverse: bool) -> PyResult<()> {
         let py = slf.py();
-        let how = PyDict::new(py);
-        how.set_item("key", key)?;
-        how.set_item("reverse", reverse)?;
-        let edits = || slf.get().view.reach(py, |_, state, _| Ok(state.edits));
+        let edits = || slf.get().view.edits(py);
         let before = edits()?;
-        let sorted = py.import("builtins")?.getattr("sorted")?.call((slf,), Some(&how))?;
+        let order = py.import("livebuf._views")?.getattr("order")?.call1((slf, key, reverse))?;
         if edits()? != before {
             return Err(PyValueError::new_err("the document was edited while it was sorted"));
         }
-        Self::__setitem__(slf, PySlice::full(py).as_any(), &sorted)
+        slf.get().arrange(py, order.extract()?)
     }
 
     /// A plain list of both.
@@ -740,7 +753,7 @@ impl Elements {
             }
             let above = |index| Above::Array(Some(array.clone().unbind()), index);
             let first = match first {
-                Some(below) => Some(child(py, state, document, below, above(self.next))?.unbind()),
+                Some(below) => Some(child(py, document, below, above(self.next))?.unbind()),
                 None => None,
             };
             Ok((scalars, first, (state.edits, state.layout)))

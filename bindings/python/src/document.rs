@@ -184,7 +184,7 @@ impl Document {
             }
         }
         if let Some((below, above)) = container {
-            return Ok(child(py, &state, slf, below, above)?);
+            return Ok(child(py, slf, below, above)?);
         }
         drop(state);
         if missing {
@@ -421,8 +421,8 @@ impl Document {
     }
 
     /// Looks again at memory that others write too: another `Document` on it, or another
-    /// process. Call it after they edited, while nobody edits. Views stay good if their path
-    /// still leads to a container. The document is not trusted afterwards.
+    /// process. Call it after they edited, while nobody edits. Views then show what their path
+    /// leads to. The document is not trusted afterwards.
     ///
     /// Raises `DamagedError` where the memory holds no document. This one is then as before.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
@@ -509,7 +509,7 @@ impl Document {
     }
 
     /// Applies a JSON patch (RFC 6902), whole or not at all: a `Patch`, a list of dicts, JSON
-    /// text, a document or a view. All views but those of the root are stale.
+    /// text, a document or a view. Views follow what is still there.
     ///
     /// Raises `PatchError` with the operation that failed.
     fn patch<'py>(slf: &Bound<'py, Self>, patch: &Bound<'py, PyAny>) -> PyResult<()> {
@@ -517,7 +517,7 @@ impl Document {
     }
 
     /// Merges a merge patch (RFC 7396), whole or not at all: a dict, a document or a view. `None`
-    /// removes a member. All views but those of the root are stale.
+    /// removes a member. Views follow what is still there.
     fn merge<'py>(slf: &Bound<'py, Self>, patch: &Bound<'py, PyAny>) -> PyResult<()> {
         patch::merge(Start::Root(slf), patch)
     }

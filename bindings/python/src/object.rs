@@ -11,7 +11,7 @@ use crate::decode::{self, CollectorPause};
 use crate::edit::{Edits, Start};
 use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
-use crate::history::{Change, Effect, Taken};
+use crate::history::{Move, Taken};
 use crate::patch;
 use crate::pointer::{Fallback, fallback, pointer_below, remove_at, set_at};
 use crate::query::{self, Base, Matches};
@@ -55,7 +55,7 @@ impl Object {
                 Found::Container(below) => {
                     let key = key.cast::<PyString>().map_err(PyErr::from)?.clone().unbind();
                     let above = Above::Object(Some(slf.clone().unbind()), key);
-                    Ok(Some(child(py, state, document, below, above)?))
+                    Ok(Some(child(py, document, below, above)?))
                 }
             }
         })
@@ -109,7 +109,7 @@ impl Object {
             for (index, kind, below, key) in containers {
                 let below = below.ok_or(Fault::Stale("its place is gone"))?;
                 let above = Above::Object(Some(slf.clone().unbind()), key);
-                items[index].1 = Some(child(py, state, document, (kind, below), above)?);
+                items[index].1 = Some(child(py, document, (kind, below), above)?);
             }
             let items = items.into_iter().map(|(key, value)| -> Held<_> {
                 Ok(match (want, value) {
@@ -127,18 +127,17 @@ impl Object {
     }
 
     fn put(&self, py: Python<'_>, name: &str, given: &Given<'_>) -> PyResult<()> {
-        let change = Change::takes(Taken::Member(name));
-        self.view.edit(py, change, |editor, node, changed| {
+        self.view.edit(py, Taken::Member(name), |editor, node, done| {
             editor.set(node, name, given.value())?;
-            *changed = true;
+            done.changed = true;
             Ok(())
         })
     }
 
     fn remove(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
-        self.view.edit(py, Change::takes(Taken::Member(name)), |editor, node, changed| {
-            *changed = editor.remove(node, name)?;
-            Ok(*changed)
+        self.view.edit(py, Taken::Member(name), |editor, node, done| {
+            done.changed = editor.remove(node, name)?;
+            Ok(done.changed)
         })
     }
 
@@ -360,19 +359,18 @@ impl Object {
 
     /// Removes all members.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, Change::takes(Taken::All), |editor, node, changed| {
+        self.view.edit(py, Taken::All, |editor, node, done| {
             editor.clear(node)?;
-            *changed = true;
+            done.changed = true;
             Ok(())
         })
     }
 
     /// Gives a member another key, at the same place. The key must not be there already.
     fn rename(&self, py: Python<'_>, key: &str, to: &str) -> PyResult<()> {
-        let change = Change::shifts([Effect::Member(key.into())]);
-        self.view.edit(py, change, |editor, node, changed| {
+        self.view.edit(py, Taken::Nothing, |editor, node, done| {
             editor.rename(node, key, to)?;
-            *changed = true;
+            done.moved(Move::Renamed(key.into(), to.into()));
             Ok(())
         })
     }
@@ -386,11 +384,7 @@ impl Object {
     /// >>> next(doc.root.prefix("user 99"))
     /// ('user 99', 99)
     fn order(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, Change::shifts([]), |editor, node, changed| {
-            editor.order(node)?;
-            *changed = true;
-            Ok(())
-        })
+        self.view.edit(py, Taken::Nothing, |editor, node, _| Ok(editor.order(node)?))
     }
 
     /// Members whose keys lie from `start` up to `stop`, which is not included. They are

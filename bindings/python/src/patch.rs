@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use crate::decode;
-use crate::edit::{Start, edit};
+use crate::edit::{Start, Trash};
 use crate::encode;
 use crate::error::{self, Fault, Held};
 use crate::memory::{Export, Memory};
@@ -94,10 +94,10 @@ fn change<'py>(
     start: Start<'_, 'py>,
     mut work: impl FnMut(&mut Editor<Memory>, &str) -> livebuf_patch::Result<()>,
 ) -> PyResult<()> {
-    start.change(py, |_, state, pointer| {
-        edit(state, |editor| Ok(work(editor, &pointer)?))?;
-        Document::settle_whole(state);
-        Ok(())
+    // Dropping these may run Python code, so it happens after the lock.
+    let mut trash = Trash::default();
+    start.change(py, |document, state, pointer| {
+        Document::edit_whole(document, state, &mut trash, |editor| Ok(work(editor, &pointer)?))
     })
 }
 
@@ -154,7 +154,7 @@ impl Patch {
     }
 
     /// Changes a document by all operations in their order, or raises `PatchError` and changes
-    /// nothing. All views but those of the root are stale.
+    /// nothing. Views follow what is still there.
     fn apply<'py>(slf: &Bound<'py, Self>, document: &Bound<'py, Document>) -> PyResult<()> {
         apply(Start::Root(document), slf.as_any())
     }

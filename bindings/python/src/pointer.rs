@@ -6,12 +6,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::decode;
-use crate::edit::{Aside, Start, edit};
+use crate::edit::{Aside, Start, Trash, edit};
 use crate::encode::Given;
 use crate::error::{self, Fault, Held};
-use crate::history::{Change, Step, Taken};
+use crate::history::{Move, Step, Taken};
 use crate::memory::Memory;
-use crate::view::{Document, Found, Object, ROOT, State, View, is_container};
+use crate::view::{Document, Found, Object, Site, State, View, is_container};
 
 /// The key that a token of a JSON pointer names.
 fn unescaped(token: &str) -> String {
@@ -121,7 +121,7 @@ fn edit_at<'py>(
     mut change: impl FnMut(&mut Editor<Memory>, &str) -> Held<bool>,
 ) -> PyResult<bool> {
     // Dropping these may run Python code, so it happens after the lock.
-    let mut trash = Vec::new();
+    let mut trash = Trash::default();
     start.change(py, |document, state, mut pointer_to| {
         pointer_to.push_str(pointer);
         let aside = match document.get().views().len() {
@@ -132,8 +132,8 @@ fn edit_at<'py>(
             Ok(changed) => changed,
             Err(fault) => return Err(explain(fault, state, &pointer_to)?),
         };
-        if let (true, Some(aside)) = (changed, aside) {
-            aside.settle(py, document, state, &mut trash);
+        if let (true, Some((aside, path, moves))) = (changed, aside) {
+            aside.settle(py, document, Site::Path(&path), &moves, &mut trash);
         }
         Ok(changed)
     })
@@ -177,15 +177,18 @@ fn explain(fault: Fault, state: &State, pointer: &str) -> Held<Fault> {
     })
 }
 
-/// Prepares views for an edit at a pointer. `None` where the pointer leads nowhere.
-fn aside_at(
-    slf: &Bound<'_, Document>,
+/// Prepares views for an edit at a pointer: what it takes, of which container, and how it moves
+/// others. `None` where the pointer leads nowhere.
+fn aside_at<'a>(
+    slf: &'a Bound<'_, Document>,
     state: &State,
     pointer: &str,
     removes: bool,
-) -> Held<Option<Aside>> {
+) -> Held<Option<(Aside<'a>, Vec<Step>, Vec<Move>)>> {
     let (py, mut value, mut path) = (slf.py(), state.editor()?.doc().root(), Vec::new());
+    let (mut taken, mut moves) = (Taken::Root, Vec::new());
     let mut tokens = pointer.split('/').skip(1).peekable();
+    let key;
     while let Some(token) = tokens.next() {
         let step = match value.kind() {
             Kind::Array => match token.parse() {
@@ -205,15 +208,18 @@ fn aside_at(
             path.push(step);
             continue;
         }
-        let hash = slf.get().views().hash(&path);
-        let change = match &step {
-            Step::Index(index) if removes => Change::removes(*index),
-            Step::Index(index) => Change::takes(Taken::Elements(*index, index.saturating_add(1))),
-            Step::Key(key) => Change::takes(Taken::Member(key)),
+        taken = match step {
+            Step::Index(index) => {
+                moves.extend(removes.then_some(Move::Removed(index, 1)));
+                Taken::element(index)
+            }
+            Step::Key(name) => {
+                key = name;
+                Taken::Member(&key)
+            }
         };
-        let path = || Ok(path.clone());
-        return Aside::of(py, slf, state, &value, hash, path, change).map(Some);
+        break;
     }
-    let change = Change::takes(Taken::Root);
-    Aside::of(py, slf, state, &value, ROOT, || Ok(Vec::new()), change).map(Some)
+    let aside = Aside::of(py, slf, state, &value, Site::Path(&path), taken)?;
+    Ok(Some((aside, path, moves)))
 }

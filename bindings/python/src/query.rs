@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::decode::{self, CollectorPause};
-use crate::edit::{Start, edit};
+use crate::edit::{Start, Trash};
 use crate::encode::Given;
 use crate::error::{self, Fault, Held};
 use crate::memory::Memory;
@@ -466,7 +466,7 @@ fn at<'py>(
             };
         }
         let node = editor.handle_of(&value, node).ok_or(GONE)?;
-        let view = child(py, state, document, (value.kind(), node), under)?;
+        let view = child(py, document, (value.kind(), node), under)?;
         way.push((node, view.unbind()));
     }
     match (way.last(), base) {
@@ -475,7 +475,7 @@ fn at<'py>(
         (None, Base::Array(array)) => Ok(array.bind(py).clone().into_any()),
         (None, Base::Root(_)) => {
             let kind: Kind = editor.doc().root().kind();
-            child(py, state, document, (kind, root), Above::Nothing)
+            child(py, document, (kind, root), Above::Nothing)
         }
     }
 }
@@ -751,16 +751,14 @@ fn edit_all<'py>(
     edits: Option<u64>,
     mut work: impl FnMut(&mut Editor<Memory>, &str) -> Held<usize>,
 ) -> PyResult<usize> {
-    start.change(py, |_, state, pointer| {
+    // Dropping these may run Python code, so it happens after the lock.
+    let mut trash = Trash::default();
+    start.change(py, |document, state, pointer| {
         // This one is counted.
         if edits.is_some_and(|edits| edits + 1 != state.edits) {
             return Err(Fault::Edited);
         }
-        let count = edit(state, |editor| work(editor, &pointer))?;
-        if count > 0 {
-            Document::settle_whole(state);
-        }
-        Ok(count)
+        Document::edit_whole(document, state, &mut trash, |editor| work(editor, &pointer))
     })
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
 from itertools import islice
 from typing import Any
 
@@ -72,3 +72,11 @@ def count(sequence: Sequence[Any], value: object) -> int:
 def match_values(matches: Any) -> Iterator[Any]:
     """The values of matches."""
     return (match.value for match in matches)
+
+
+def order(array: Any, key: Callable[[Any], Any] | None, reverse: bool) -> list[int]:
+    """The indexes of an array's elements in their order."""
+    keys = list(array)
+    if key is not None:
+        keys = list(map(key, keys))
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
