@@ -3,17 +3,18 @@
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySlice, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyTuple, PyType};
 
 use crate::compare;
 use crate::decode;
-use crate::edit::Edits;
+use crate::edit::{Edits, Start};
 use crate::encode::Given;
 use crate::error::{self, Fault, Held, expected};
 use crate::export::{self, Numbers, Rows, Wish};
-use crate::history::{Change, Effect, Taken};
-use crate::pointer::{fallback, pointer_below};
-use crate::query::{self, Matches};
+use crate::history::{Move, Taken};
+use crate::patch;
+use crate::pointer::{fallback, pointer_below, remove_at, set_at};
+use crate::query::{self, Base, Matches};
 use crate::table::{Column, Table};
 use crate::typed::decoder::typed;
 use crate::view::{Above, Array, Columnar, Document, Found, Object, child, found, is_container};
@@ -56,7 +57,7 @@ impl Array {
                 Found::Scalar(value) => Ok(Some(value)),
                 Found::Container(below) => {
                     let above = Above::Array(Some(slf.clone().unbind()), index);
-                    Ok(Some(child(py, state, document, below, above)?))
+                    Ok(Some(child(py, document, below, above)?))
                 }
             }
         })
@@ -84,17 +85,18 @@ impl Array {
     }
 
     fn put(&self, py: Python<'_>, index: usize, given: &Given<'_>) -> PyResult<()> {
-        let change = Change::takes(Taken::Elements(index, index + 1));
-        self.view.edit(py, change, |editor, node, changed| {
+        self.view.edit(py, Taken::element(index), |editor, node, done| {
             editor.set(node, index, given.value())?;
-            *changed = true;
+            done.changed = true;
             Ok(())
         })
     }
 
     fn remove_at(&self, py: Python<'_>, index: usize) -> PyResult<()> {
-        self.view.edit(py, Change::removes(index), |editor, node, changed| {
-            *changed = editor.remove(node, index)?;
+        self.view.edit(py, Taken::element(index), |editor, node, done| {
+            if editor.remove(node, index)? {
+                done.removed(index);
+            }
             Ok(())
         })
     }
@@ -107,19 +109,50 @@ impl Array {
         removed: usize,
         items: &[Given<'_>],
     ) -> PyResult<()> {
-        let end = first + removed;
-        let shifted = (removed != items.len()).then(|| Effect::from(end)).into_iter().collect();
-        let change = Change { taken: Taken::Elements(first, end), shifted };
+        let taken = Taken::Elements(first, first + removed);
         let edits = Edits::Splice(first, removed, items);
-        self.view.edit_many(py, true, change, |editor, node, changed| {
+        self.view.edit_many(py, true, taken, |editor, node, done| {
             edits.attempt(py, &self.view, editor, node)?;
-            *changed = true;
-            Ok(edits.make(editor, node)?)
+            Ok(edits.make(editor, node, done)?)
+        })
+    }
+
+    /// Puts the element that is at `order[index]` to `index`, for each.
+    fn arrange(&self, py: Python<'_>, mut order: Vec<usize>) -> PyResult<()> {
+        self.view.edit_many(py, true, Taken::Nothing, |editor, node, done| {
+            let length = order.len();
+            if editor.value(node)?.len()? != Some(length) {
+                return Err(Fault::Edited);
+            }
+            let mut cursor = editor.node_mut(node)?;
+            // Which element is where.
+            let mut elements: Vec<usize> = (0..length).collect();
+            let mut arranged = Ok(());
+            'all: for start in 0..length {
+                let mut at = start;
+                // Round a circle: the element from its start comes along, to its end.
+                while order[at] != start {
+                    let from = std::mem::replace(&mut order[at], at);
+                    arranged = cursor.swap(at, from);
+                    if arranged.is_err() {
+                        break 'all;
+                    }
+                    elements.swap(at, from);
+                    at = from;
+                }
+                order[at] = at;
+            }
+            let mut now = vec![0; length];
+            for (index, &element) in elements.iter().enumerate() {
+                now[element] = index;
+            }
+            done.moved(Move::Arranged(now));
+            Ok(arranged?)
         })
     }
 
     fn push_all(&self, py: Python<'_>, items: &[Given<'_>]) -> PyResult<()> {
-        self.view.edit_many(py, true, Change::NONE, |editor, node, _| {
+        self.view.edit_many(py, true, Taken::Nothing, |editor, node, _| {
             let length = editor.value(node)?.len()?.unwrap_or(0);
             let mut cursor = editor.node_mut(node)?;
             for item in items {
@@ -157,8 +190,13 @@ fn given<'a>(items: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Given<'a>>> {
 #[pymethods]
 impl Array {
     /// The matches of a JSONPath query with this view as its root, as `Document.query`.
-    fn query(slf: &Bound<'_, Self>, query: &Bound<'_, PyAny>) -> PyResult<Matches> {
-        query::query_array(slf, query)
+    #[pyo3(signature = (query, /, **parameters))]
+    fn query(
+        slf: &Bound<'_, Self>,
+        query: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Matches> {
+        query::find(Base::Array(slf.clone().unbind()), slf.py(), query, parameters)
     }
 
     fn __getitem__<'py>(
@@ -250,7 +288,7 @@ impl Array {
     }
 
     fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("livebuf._views")?.getattr("reversed_array")?.call1((slf,))
+        slf.py().import("livebuf._views")?.getattr("backwards")?.call1((slf,))
     }
 
     fn __contains__(slf: &Bound<'_, Self>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -290,10 +328,24 @@ impl Array {
         Ok(count)
     }
 
+    /// The element at an index, or `default` where there is none.
+    #[pyo3(signature = (index, default=None, /))]
+    fn get<'py>(
+        slf: &Bound<'py, Self>,
+        index: isize,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let found = match place(index, slf.get().view.len(slf.py())?) {
+            Some(index) => Self::at(slf, index)?,
+            None => None,
+        };
+        Ok(found.or(default).unwrap_or_else(|| slf.py().None().into_bound(slf.py())))
+    }
+
     /// Adds an element at the end.
     fn append(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let given = Given::of(value)?;
-        self.view.edit(value.py(), Change::NONE, |editor, node, _| {
+        self.view.edit(value.py(), Taken::Nothing, |editor, node, _| {
             editor.push(node, given.value())?;
             Ok(())
         })
@@ -318,13 +370,11 @@ impl Array {
             true => index.saturating_add_unsigned(length).max(0) as usize,
             false => (index as usize).min(length),
         };
-        let change = match index < length {
-            true => Change::shifts([Effect::from(index)]),
-            false => Change::NONE,
-        };
-        self.view.edit(py, change, |editor, node, changed| {
+        self.view.edit(py, Taken::Nothing, |editor, node, done| {
             editor.insert(node, index, given.value())?;
-            *changed = true;
+            if index < length {
+                done.inserted(index);
+            }
             Ok(())
         })
     }
@@ -356,19 +406,7 @@ impl Array {
     /// Reverses the order of the elements.
     fn reverse(&self, py: Python<'_>) -> PyResult<()> {
         let length = self.view.len(py)?;
-        // With an odd count the middle one stays.
-        let change = Change::shifts([
-            Effect::Elements(0, length / 2),
-            Effect::Elements(length.div_ceil(2), length),
-        ]);
-        self.view.edit_many(py, true, change, |editor, node, changed| {
-            let mut cursor = editor.node_mut(node)?;
-            for index in 0..length / 2 {
-                cursor.swap(index, length - 1 - index)?;
-                *changed = true;
-            }
-            Ok(())
-        })
+        self.arrange(py, (0..length).rev().collect())
     }
 
     /// Exchanges two elements.
@@ -376,19 +414,18 @@ impl Array {
         let length = self.view.len(py)?;
         let find = |index| place(index, length).ok_or_else(|| error::index(py, index, length));
         let (one, other) = (find(one)?, find(other)?);
-        let change = Change::shifts([Effect::element(one), Effect::element(other)]);
-        self.view.edit(py, change, |editor, node, changed| {
+        self.view.edit(py, Taken::Nothing, |editor, node, done| {
             editor.swap(node, one, other)?;
-            *changed = one != other;
+            done.moved(Move::Swapped(one, other));
             Ok(())
         })
     }
 
     /// Removes all elements.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, Change::takes(Taken::All), |editor, node, changed| {
+        self.view.edit(py, Taken::All, |editor, node, done| {
             editor.clear(node)?;
-            *changed = true;
+            done.changed = true;
             Ok(())
         })
     }
@@ -470,32 +507,99 @@ impl Array {
         shape.map(|shape| PyTuple::new(py, shape)).transpose()
     }
 
+    /// Sets the value at a JSON pointer below this array, as `Document.set_pointer`.
+    fn set_pointer<'py>(
+        slf: &Bound<'py, Self>,
+        pointer: &str,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        set_at(Start::View(&slf.get().view), pointer, value)
+    }
+
+    /// Removes the value at a JSON pointer below this array, as `Document.remove_pointer`.
+    fn remove_pointer(&self, py: Python<'_>, pointer: &str) -> PyResult<()> {
+        remove_at(py, Start::View(&self.view), pointer)
+    }
+
+    /// Applies a JSON patch (RFC 6902) to this array, as `Document.patch`. Pointers in errors lead
+    /// from the document's root.
+    fn patch(&self, patch: &Bound<'_, PyAny>) -> PyResult<()> {
+        patch::apply(Start::View(&self.view), patch)
+    }
+
+    /// Merges a merge patch (RFC 7396) into this array, as `Document.merge`.
+    fn merge(&self, patch: &Bound<'_, PyAny>) -> PyResult<()> {
+        patch::merge(Start::View(&self.view), patch)
+    }
+
+    /// Sets all matches of a query with this view as its root, as `Document.set_all`.
+    #[pyo3(signature = (query, value, /, **parameters))]
+    fn set_all<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+        parameters: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<usize> {
+        query::set_all(Start::View(&self.view), query, value, parameters)
+    }
+
+    /// Removes all matches of a query with this view as its root, as `Document.remove_all`.
+    #[pyo3(signature = (query, /, **parameters))]
+    fn remove_all(
+        &self,
+        query: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<usize> {
+        query::remove_all(query.py(), Start::View(&self.view), query, parameters)
+    }
+
+    /// Sets all matches of a query with this view as its root to what a function makes of them, as
+    /// `Document.update_all`.
+    #[pyo3(signature = (query, function, /, **parameters))]
+    fn update_all(
+        slf: &Bound<'_, Self>,
+        query: &Bound<'_, PyAny>,
+        function: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<usize> {
+        query::update_all(Base::Array(slf.clone().unbind()), query, function, parameters)
+    }
+
+    /// SHA-256 of the value, whatever its layout: equal values have equal digests.
+    fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.view.digest(py)
+    }
+
     /// The document that this is a view of.
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
         self.view.document(py)
     }
 
-    /// The array as a document of its own, which can be edited.
-    fn copy(&self, py: Python<'_>) -> PyResult<Py<Document>> {
+    /// A copy of the array in a document of its own, which can be edited: a view as this one.
+    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.view.copy(py)
     }
 
-    fn __copy__(&self, py: Python<'_>) -> PyResult<Py<Document>> {
+    fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.view.copy(py)
     }
 
-    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<Document>> {
+    fn __deepcopy__<'py>(
+        &self,
+        py: Python<'py>,
+        _memo: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.view.copy(py)
     }
 
-    /// Unpickled, it is a document of its own.
+    /// Unpickled, it is a view of a document of its own.
     fn __reduce_ex__<'py>(
         &self,
         py: Python<'py>,
         protocol: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.view.copy(py)?.bind(py).call_method1("__reduce_ex__", (protocol,))
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        self.view.reduce(py, protocol)
     }
 
     /// What notebooks show.
@@ -513,21 +617,17 @@ impl Array {
         slf.py().import("livebuf._show")?.call_method1("parts", (slf,))
     }
 
-    /// Sorts the elements in place, as `list.sort` does. Elements that are replaced are encoded
-    /// anew.
+    /// Sorts the elements in place, as `list.sort` does. Views follow their elements.
     #[pyo3(signature = (*, key=None, reverse=false))]
     fn sort(slf: &Bound<'_, Self>, key: Option<&Bound<'_, PyAny>>, reverse: bool) -> PyResult<()> {
         let py = slf.py();
-        let how = PyDict::new(py);
-        how.set_item("key", key)?;
-        how.set_item("reverse", reverse)?;
-        let edits = || slf.get().view.reach(py, |_, state, _| Ok(state.edits));
+        let edits = || slf.get().view.edits(py);
         let before = edits()?;
-        let sorted = py.import("builtins")?.getattr("sorted")?.call((slf,), Some(&how))?;
+        let order = py.import("livebuf._views")?.getattr("order")?.call1((slf, key, reverse))?;
         if edits()? != before {
             return Err(PyValueError::new_err("the document was edited while it was sorted"));
         }
-        Self::__setitem__(slf, PySlice::full(py).as_any(), &sorted)
+        slf.get().arrange(py, order.extract()?)
     }
 
     /// A plain list of both.
@@ -680,7 +780,7 @@ impl Elements {
             }
             let above = |index| Above::Array(Some(array.clone().unbind()), index);
             let first = match first {
-                Some(below) => Some(child(py, state, document, below, above(self.next))?.unbind()),
+                Some(below) => Some(child(py, document, below, above(self.next))?.unbind()),
                 None => None,
             };
             Ok((scalars, first, (state.edits, state.layout)))

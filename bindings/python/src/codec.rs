@@ -9,6 +9,7 @@ use crate::decode;
 use crate::encode;
 use crate::error::{self, Fault};
 use crate::memory::Memory;
+use crate::view::Document;
 
 /// Makes a document of a Python object: its bytes.
 ///
@@ -21,6 +22,9 @@ use crate::memory::Memory;
 /// Arrays of similar objects become columns, unless `tables=False`. `min_width` is the fewest
 /// bytes of a number in an array or column: 8 makes them ready for numpy as 64-bit numbers.
 /// With `sort_keys` the members of all objects are ordered by their keys.
+///
+/// A document is not encoded anew, unless you give such options or edits left space in it: you
+/// get its bytes.
 ///
 /// Raises `EncodeError`, which says where in the object it was; `BadValueError`, one of them,
 /// for a date, time or `Decimal` that no document can hold.
@@ -37,6 +41,12 @@ pub(crate) fn dumps<'py>(
     sort_keys: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let options = encode::options(tables, min_width)?;
+    if let Ok(document) = obj.cast::<Document>()
+        && (tables, min_width, sort_keys) == (true, 1, false)
+        && let Some(bytes) = document.get().tidy_bytes(obj.py())?
+    {
+        return Ok(bytes);
+    }
     if !sort_keys {
         return encode::bytes(obj, default, options);
     }

@@ -137,7 +137,7 @@ fn plain_from<'py>(
         }
         if let Some(below) = large {
             let above = Above::Array(Some(array.clone().unbind()), index);
-            items.push(child(py, state, document, below, above)?);
+            items.push(child(py, document, below, above)?);
         }
         Ok(items)
     })

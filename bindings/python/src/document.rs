@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use livebuf::mapped::{self, FileStorage, MappedFile, MappedStorage};
-use livebuf::{Doc, DocBuf, Editor, ErrorKind, Kind, Storage};
+use livebuf::{Doc, DocBuf, Editor, Kind, Storage};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -15,19 +15,20 @@ use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyTuple, PyType};
 
 use crate::compare;
 use crate::decode;
-use crate::edit::{Aside, edit};
-use crate::encode::{self, Given, lookup};
+use crate::edit::Start;
+use crate::encode::{self, lookup};
 use crate::error::{self, Fault, Held};
 use crate::export;
-use crate::history::{Change, Step, Taken};
 use crate::memory::{Access, Export, Memory};
 use crate::patch;
-use crate::pointer::{fallback, look, unescaped};
+use crate::pointer::{fallback, look, remove_at, set_at};
 use crate::query::{self, Matches};
 use crate::recording::{History, Recording};
 use crate::transaction::Transaction;
 use crate::typed::decoder::typed;
-use crate::view::{Above, Document, Found, Object, ROOT, Source, State, child, found, new_layout};
+use crate::view::{
+    Above, Array, Document, Found, Object, Source, State, child, found, new_layout, root,
+};
 
 impl Document {
     /// Writes the edits to the document's file.
@@ -44,26 +45,70 @@ impl Document {
     }
 }
 
-/// The root as a Python object.
-fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
-    let (py, document) = (slf.py(), slf.get());
-    let state = document.lock(py)?;
-    let editor = state.whole()?;
-    let value = editor.doc().root();
-    match editor.root_id() {
-        None => decode::scalar(py, &value),
-        Some(node) => child(py, &state, slf, (value.kind(), node), Above::Nothing),
+impl Document {
+    fn to_bytes<'py>(&self, py: Python<'py>, state: &State) -> PyResult<Bound<'py, PyBytes>> {
+        let (editor, bytes) = (state.whole()?, state.all_bytes()?);
+        if self.exports().load(Ordering::Acquire) > 0 || editor.transactions() > 0 {
+            // Somebody may write through an export, and rolling back changes bytes.
+            return error::bytes(py, bytes);
+        }
+        editor.storage().to_bytes(py, bytes.len())
+    }
+
+    /// The bytes, where they hold no space that edits left: looking takes one pass over them,
+    /// after an edit or where they come from elsewhere.
+    pub(crate) fn tidy_bytes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let mut state = self.lock(py)?;
+        let memory = state.whole()?.storage();
+        if memory.is_fetched() {
+            return Ok(None);
+        }
+        if state.tidy != Some(state.edits) || !memory.is_bytes() {
+            match self.detached(py, &mut state, |editor| editor.doc().stats()) {
+                Ok(stats) if stats.free + stats.garbage == 0 => state.tidy = Some(state.edits),
+                // What can be read of a damaged document is encoded anew.
+                _ => return Ok(None),
+            }
+        }
+        self.to_bytes(py, &state).map(Some)
+    }
+}
+
+/// The root, which must be an object or array.
+fn container<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
+    let root = root(slf)?;
+    match root.is_instance_of::<Object>() || root.is_instance_of::<Array>() {
+        true => Ok(root),
+        false => Err(other_root(&root, "no object or array")),
     }
 }
 
 /// The root, which must be an object.
 fn members<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     let root = root(slf)?;
-    if root.is_instance_of::<Object>() {
-        return Ok(root);
+    match root.is_instance_of::<Object>() {
+        true => Ok(root),
+        false => Err(other_root(&root, "no object")),
     }
-    let class = root.get_type().name()?.to_string();
-    Err(Fault::WrongType(format!("the document's root is no object, but of type {class}")))
+}
+
+/// The root, which must be an array.
+fn elements<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
+    let root = root(slf)?;
+    match root.is_instance_of::<Array>() {
+        true => Ok(root),
+        false => Err(other_root(&root, "no array")),
+    }
+}
+
+#[cold]
+fn other_root(root: &Bound<'_, PyAny>, what: &str) -> Fault {
+    match root.get_type().name() {
+        Ok(class) => {
+            Fault::WrongType(format!("the document's root is {what}, but of type {class}"))
+        }
+        Err(failure) => failure.into(),
+    }
 }
 
 #[pymethods]
@@ -78,14 +123,14 @@ impl Document {
     #[classmethod]
     #[pyo3(signature = (obj, *, default=None, tables=true, min_width=1))]
     fn from_python(
-        _class: &Bound<'_, PyType>,
+        class: &Bound<'_, PyType>,
         obj: &Bound<'_, PyAny>,
         default: Option<Py<PyAny>>,
         tables: bool,
         min_width: u8,
     ) -> PyResult<Document> {
         let options = encode::options(tables, min_width)?;
-        Ok(Document::around(encode::document(obj, default, options)?))
+        Document::encoded(class.py(), encode::document(obj, default, options)?)
     }
 
     /// The value of the whole document: an `Object` or `Array` view, or a scalar.
@@ -96,13 +141,8 @@ impl Document {
     }
 
     #[setter]
-    fn set_root(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let given = Given::of(value)?;
-        edit_at(slf, "", false, |editor| {
-            editor.set_root(given.value())?;
-            Ok(true)
-        })?;
-        Ok(())
+    fn set_root<'py>(slf: &Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+        set_at(Start::Root(slf), "", value)
     }
 
     fn __getitem__<'py>(
@@ -144,7 +184,7 @@ impl Document {
             }
         }
         if let Some((below, above)) = container {
-            return Ok(child(py, &state, slf, below, above)?);
+            return Ok(child(py, slf, below, above)?);
         }
         drop(state);
         if missing {
@@ -181,14 +221,18 @@ impl Document {
         root(slf)?.contains(item)
     }
 
-    /// The value under a key of the root, or `default`.
+    /// The value under a key or index of the root, or `default`.
     #[pyo3(signature = (key, default=None, /))]
     fn get<'py>(
         slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        members(slf)?.call_method1("get", (key, default))
+        let root = match key.is_instance_of::<PyString>() {
+            true => members(slf),
+            false => container(slf),
+        };
+        root?.call_method1("get", (key, default))
     }
 
     /// The keys of the root. With `doc[key]` this makes `dict(doc)` and `{**doc}` work.
@@ -206,6 +250,136 @@ impl Document {
     /// The keys and values of the root, which must be an object.
     fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         members(slf)?.call_method0("items")
+    }
+
+    /// Removes a key or index of the root, the last index by default, and returns its value: as
+    /// `pop` of the root.
+    ///
+    /// A document has the methods of a dict or of a list, as its root is one. Those of the other
+    /// kind raise `WrongTypeError`.
+    #[pyo3(signature = (*args))]
+    fn pop<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        container(slf)?.call_method1("pop", args)
+    }
+
+    /// Removes the last member of the root and returns its key and value.
+    fn popitem<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        members(slf)?.call_method0("popitem")
+    }
+
+    /// The value under a key of the root. If the key is missing it is set to `default` first.
+    #[pyo3(signature = (key, default=None, /))]
+    fn setdefault<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        members(slf)?.call_method1("setdefault", (key, default))
+    }
+
+    /// Sets many keys of the root: from a mapping, from pairs, or by name.
+    #[pyo3(signature = (other=None, /, **named))]
+    fn update(
+        slf: &Bound<'_, Self>,
+        other: Option<&Bound<'_, PyAny>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        members(slf)?.call_method("update", (other,), named).map(drop)
+    }
+
+    /// Sets the keys of a mapping.
+    fn __ior__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Self::update(slf, Some(other), None)
+    }
+
+    /// A plain dict of both.
+    fn __or__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        members(slf)?.bitor(other)
+    }
+
+    fn __ror__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        other.bitor(members(slf)?)
+    }
+
+    /// Removes all members or elements of the root.
+    fn clear(slf: &Bound<'_, Self>) -> PyResult<()> {
+        container(slf)?.call_method0("clear").map(drop)
+    }
+
+    /// Adds an element at the end of the root.
+    fn append(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        elements(slf)?.call_method1("append", (value,)).map(drop)
+    }
+
+    /// Adds all elements of an iterable at the end of the root.
+    fn extend(slf: &Bound<'_, Self>, items: &Bound<'_, PyAny>) -> PyResult<()> {
+        elements(slf)?.call_method1("extend", (items,)).map(drop)
+    }
+
+    /// Adds all elements of an iterable.
+    fn __iadd__(slf: &Bound<'_, Self>, items: &Bound<'_, PyAny>) -> PyResult<()> {
+        Self::extend(slf, items)
+    }
+
+    /// A plain list of both.
+    fn __add__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        elements(slf)?.add(other)
+    }
+
+    fn __radd__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        other.add(elements(slf)?)
+    }
+
+    /// Inserts an element of the root before an index.
+    fn insert(slf: &Bound<'_, Self>, index: isize, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        elements(slf)?.call_method1("insert", (index, value)).map(drop)
+    }
+
+    /// Removes the first element of the root that equals a value.
+    fn remove(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        elements(slf)?.call_method1("remove", (value,)).map(drop)
+    }
+
+    /// Reverses the order of the root's elements.
+    fn reverse(slf: &Bound<'_, Self>) -> PyResult<()> {
+        elements(slf)?.call_method0("reverse").map(drop)
+    }
+
+    /// Sorts the root's elements in place, as `Array.sort`.
+    #[pyo3(signature = (*, key=None, reverse=false))]
+    fn sort(slf: &Bound<'_, Self>, key: Option<&Bound<'_, PyAny>>, reverse: bool) -> PyResult<()> {
+        let how = PyDict::new(slf.py());
+        how.set_item("key", key)?;
+        how.set_item("reverse", reverse)?;
+        elements(slf)?.call_method("sort", (), Some(&how)).map(drop)
+    }
+
+    /// The first index of a value in the root.
+    #[pyo3(signature = (value, start=0, stop=isize::MAX, /))]
+    fn index(
+        slf: &Bound<'_, Self>,
+        value: &Bound<'_, PyAny>,
+        start: isize,
+        stop: isize,
+    ) -> PyResult<usize> {
+        elements(slf)?.call_method1("index", (value, start, stop))?.extract()
+    }
+
+    /// How often a value occurs in the root.
+    fn count(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+        elements(slf)?.call_method1("count", (value,))?.extract()
     }
 
     /// The value at a JSON pointer (RFC 6901); `""` is the root. Raises `MissingKeyError` where
@@ -232,36 +406,23 @@ impl Document {
 
     /// Sets the value at a JSON pointer. Its parent must be there; `-` as the last token is
     /// the place after an array's last element.
-    fn set_pointer(
-        slf: &Bound<'_, Self>,
-        pointer: &Bound<'_, PyString>,
-        value: &Bound<'_, PyAny>,
+    fn set_pointer<'py>(
+        slf: &Bound<'py, Self>,
+        pointer: &str,
+        value: &Bound<'py, PyAny>,
     ) -> PyResult<()> {
-        let text = pointer.to_str()?;
-        if text.is_empty() {
-            return Self::set_root(slf, value);
-        }
-        let given = Given::of(value)?;
-        edit_at(slf, text, false, |editor| {
-            editor.set_pointer(text, given.value())?;
-            Ok(true)
-        })?;
-        Ok(())
+        set_at(Start::Root(slf), pointer, value)
     }
 
     /// Removes the value at a JSON pointer. Raises `MissingKeyError` where there is no value, and
     /// `WrongTypeError` for the root: a document always has one.
-    fn remove_pointer(slf: &Bound<'_, Self>, pointer: &Bound<'_, PyString>) -> PyResult<()> {
-        let (py, text) = (slf.py(), pointer.to_str()?);
-        match edit_at(slf, text, true, |editor| Ok(editor.remove_pointer(text)?))? {
-            true => Ok(()),
-            false => Err(error::missing_key(py, text)),
-        }
+    fn remove_pointer(slf: &Bound<'_, Self>, pointer: &str) -> PyResult<()> {
+        remove_at(slf.py(), Start::Root(slf), pointer)
     }
 
     /// Looks again at memory that others write too: another `Document` on it, or another
-    /// process. Call it after they edited, while nobody edits. Views stay good if their path
-    /// still leads to a container. The document is not trusted afterwards.
+    /// process. Call it after they edited, while nobody edits. Views then show what their path
+    /// leads to. The document is not trusted afterwards.
     ///
     /// Raises `DamagedError` where the memory holds no document. This one is then as before.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
@@ -348,43 +509,59 @@ impl Document {
     }
 
     /// Applies a JSON patch (RFC 6902), whole or not at all: a `Patch`, a list of dicts, JSON
-    /// text, a document or a view. All views but those of the root are stale.
+    /// text, a document or a view. Views follow what is still there.
     ///
     /// Raises `PatchError` with the operation that failed.
-    fn patch(slf: &Bound<'_, Self>, patch: &Bound<'_, PyAny>) -> PyResult<()> {
-        patch::apply(slf, patch)
+    fn patch<'py>(slf: &Bound<'py, Self>, patch: &Bound<'py, PyAny>) -> PyResult<()> {
+        patch::apply(Start::Root(slf), patch)
     }
 
     /// Merges a merge patch (RFC 7396), whole or not at all: a dict, a document or a view. `None`
-    /// removes a member. All views but those of the root are stale.
-    fn merge(slf: &Bound<'_, Self>, patch: &Bound<'_, PyAny>) -> PyResult<()> {
-        patch::merge(slf, patch)
+    /// removes a member. Views follow what is still there.
+    fn merge<'py>(slf: &Bound<'py, Self>, patch: &Bound<'py, PyAny>) -> PyResult<()> {
+        patch::merge(Start::Root(slf), patch)
     }
 
     /// The matches of a JSONPath query (RFC 9535): a `Query`, or its text. Each has `value`, `path`
     /// and `pointer`; they are found as you ask for them. `query(...).to_python()` is a list of
     /// plain values.
     ///
+    /// Values go into a query by parameters: `$` and a name where the query compares or selects.
+    ///
     /// >>> doc = livebuf.from_json('{"laps": [{"sec": 88.4}, {"sec": 87.2}]}')
     /// >>> doc.query("$.laps[*].sec").to_python()
     /// [88.4, 87.2]
-    fn query(slf: &Bound<'_, Self>, query: &Bound<'_, PyAny>) -> PyResult<Matches> {
-        query::query_document(slf, query)
+    /// >>> doc.query("$.laps[?@.sec < $best].sec", best=88).first().value
+    /// 87.2
+    #[pyo3(signature = (query, /, **parameters))]
+    fn query(
+        slf: &Bound<'_, Self>,
+        query: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Matches> {
+        query::find(query::Base::Root(slf.clone().unbind()), slf.py(), query, parameters)
     }
 
     /// Sets all matches of a query to a value, all or none. Returns how many were set. A match
     /// within another one is gone with it, and does not count.
-    fn set_all(
-        slf: &Bound<'_, Self>,
-        query: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
+    #[pyo3(signature = (query, value, /, **parameters))]
+    fn set_all<'py>(
+        slf: &Bound<'py, Self>,
+        query: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<usize> {
-        query::set_all(slf, query, value)
+        query::set_all(Start::Root(slf), query, value, parameters)
     }
 
     /// Removes all matches of a query, all or none. Returns how many were removed.
-    fn remove_all(slf: &Bound<'_, Self>, query: &Bound<'_, PyAny>) -> PyResult<usize> {
-        query::remove_all(slf, query)
+    #[pyo3(signature = (query, /, **parameters))]
+    fn remove_all(
+        slf: &Bound<'_, Self>,
+        query: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<usize> {
+        query::remove_all(slf.py(), Start::Root(slf), query, parameters)
     }
 
     /// Sets all matches of a query to what a function makes of them, all or none. Returns how many
@@ -398,12 +575,14 @@ impl Document {
     /// >>> doc = livebuf.from_json('{"prices": [10, 20]}')
     /// >>> doc.update_all("$.prices[*]", lambda price: price * 2)
     /// 2
+    #[pyo3(signature = (query, function, /, **parameters))]
     fn update_all(
         slf: &Bound<'_, Self>,
         query: &Bound<'_, PyAny>,
         function: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<usize> {
-        query::update_all(slf, query, function)
+        query::update_all(query::Base::Root(slf.clone().unbind()), query, function, parameters)
     }
 
     /// Checks every byte of the document. From then on space that edits free is reused,
@@ -422,7 +601,9 @@ impl Document {
         let mut state = self.lock(py)?;
         self.begin_edit(py, &mut state)?;
         state.layout = new_layout();
-        Ok(self.detached(py, &mut state, |editor| editor.compact_with(options))?)
+        self.detached(py, &mut state, |editor| editor.compact_with(options))?;
+        state.tidy = Some(state.edits);
+        Ok(())
     }
 
     /// Where the bytes are: a dict of counts. Validates the document.
@@ -564,13 +745,7 @@ impl Document {
     /// Takes constant time if the document lies in memory of its own. The next edit then moves
     /// it to other memory.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let state = self.lock(py)?;
-        let (editor, bytes) = (state.whole()?, state.all_bytes()?);
-        if self.exports().load(Ordering::Acquire) > 0 || editor.transactions() > 0 {
-            // Somebody may write through an export, and rolling back changes bytes.
-            return error::bytes(py, bytes);
-        }
-        editor.storage().to_bytes(py, bytes.len())
+        self.to_bytes(py, &*self.lock(py)?)
     }
 
     /// Plain Python objects: dicts, lists and scalars; with `type` an object of that type, as by
@@ -729,117 +904,17 @@ impl Document {
     }
 }
 
-/// Edits what a pointer leads to: sets or `removes` it. False where the edit says that it
-/// found nothing.
-fn edit_at(
-    slf: &Bound<'_, Document>,
-    pointer: &str,
-    removes: bool,
-    change: impl FnMut(&mut Editor<Memory>) -> Held<bool>,
-) -> PyResult<bool> {
-    let (py, document) = (slf.py(), slf.get());
-    // Dropping these may run Python code, so it happens after the lock.
-    let mut trash = Vec::new();
-    let mut state = document.lock(py)?;
-    document.begin_edit(py, &mut state)?;
-    let aside = match document.views().len() {
-        0 => None,
-        _ => aside_at(slf, &state, pointer, removes)?,
-    };
-    let changed = match edit(&mut state, change) {
-        Ok(changed) => changed,
-        Err(fault) => return Err(explain(fault, &state, pointer)?.into()),
-    };
-    if let (true, Some(aside)) = (changed, aside) {
-        aside.settle(py, slf, &mut state, &mut trash);
-    }
-    Ok(changed)
-}
-
-/// Adds to an error at which part of the pointer there is nothing.
-fn explain(fault: Fault, state: &State, pointer: &str) -> Held<Fault> {
-    let Fault::Core(error) = &fault else { return Ok(fault) };
-    use ErrorKind::{IndexOutOfRange, NotFound, WrongType};
-    if !matches!(error.kind(), IndexOutOfRange | NotFound | WrongType) {
-        return Ok(fault);
-    }
-    let root = state.editor()?.doc().root();
-    let ends = pointer.match_indices('/').map(|(at, _)| at).chain([pointer.len()]);
-    let mut last = root;
-    for (above, end) in ends.clone().zip(ends.skip(1)) {
-        let (above, place) = (&pointer[..above], &pointer[..end]);
-        match last.kind() {
-            Kind::Object | Kind::Array => {}
-            kind => {
-                let kind = format!("{kind:?}").to_lowercase();
-                return Ok(Fault::WrongType(format!(
-                    "no place {pointer:?}: {above:?} leads to a value of kind {kind}, neither \
-                     object nor array"
-                )));
-            }
-        }
-        match root.pointer(place)? {
-            Some(value) => last = value,
-            None if end == pointer.len() => break,
-            None => return Ok(Fault::Missing(format!("no place {pointer:?}: no {place:?}"))),
-        }
-    }
-    Ok(match error.kind() {
-        IndexOutOfRange => Fault::Index(format!(
-            "no place {pointer:?}: the array has {} elements; \"-\" is behind the last",
-            error.detail()
-        )),
-        NotFound => Fault::Missing(format!("no place {pointer:?}")),
-        _ => fault,
-    })
-}
-
-/// Prepares views for an edit at a pointer. `None` where the pointer leads nowhere.
-fn aside_at(
-    slf: &Bound<'_, Document>,
-    state: &State,
-    pointer: &str,
-    removes: bool,
-) -> Held<Option<Aside>> {
-    let (py, mut value, mut path) = (slf.py(), state.editor()?.doc().root(), Vec::new());
-    let mut tokens = pointer.split('/').skip(1).peekable();
-    while let Some(token) = tokens.next() {
-        let step = match value.kind() {
-            Kind::Array => match token.parse() {
-                Ok(index) => Step::Index(index),
-                // The place behind the last element, or an error.
-                Err(_) => return Ok(None),
-            },
-            _ => Step::Key(unescaped(token).into()),
-        };
-        if tokens.peek().is_some() {
-            let next = match &step {
-                Step::Index(index) => value.get(*index)?,
-                Step::Key(key) => value.get(&**key)?,
-            };
-            let Some(next) = next else { return Ok(None) };
-            value = next;
-            path.push(step);
-            continue;
-        }
-        let hash = slf.get().views().hash(&path);
-        let change = match &step {
-            Step::Index(index) if removes => Change::removes(*index),
-            Step::Index(index) => Change::takes(Taken::Elements(*index, index.saturating_add(1))),
-            Step::Key(key) => Change::takes(Taken::Member(key)),
-        };
-        let path = || Ok(path.clone());
-        return Aside::of(py, slf, state, &value, hash, path, change).map(Some);
-    }
-    let change = Change::takes(Taken::Root);
-    Aside::of(py, slf, state, &value, ROOT, || Ok(Vec::new()), change).map(Some)
-}
-
 /// A document in memory of its own. Unpickling calls this.
 #[pyfunction]
 pub(crate) fn _restore(bytes: &Bound<'_, PyAny>) -> PyResult<Document> {
     let export = Export::new(bytes)?;
     Document::open(Memory::copy(bytes.py(), export.as_bytes())?, false)
+}
+
+/// A view of all of such a document. Unpickling calls this.
+#[pyfunction]
+pub(crate) fn _restore_view<'py>(bytes: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(root(&Bound::new(bytes.py(), _restore(bytes)?)?)?)
 }
 
 /// Opens the document in a file at a path; `livebuf.open` says how.

@@ -2,22 +2,29 @@
 //!
 //! An edit may take a place away while views of it live. The document knows these views
 //! ([`Views`](crate::view::Views)). The edit first copies the place into a document of its own.
-//! The views, and those below them, then go on in that copy ([`Aside`]). An edit may also shift
-//! places. It is then put into the document's [`Log`](crate::history::Log), and views whose place
-//! it shifted are stale.
+//! The views, and those below them, then go on in that copy ([`Aside`]). An edit may also move
+//! others to other places: their views get their new index or key. Edits of which only the core
+//! knows what they do (a patch, a query) are looked at afterwards
+//! ([`Document::edit_whole`]).
 
-use std::ptr;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::Ordering;
 
-use livebuf::{Editor, Error, ErrorKind, NodeId, Storage, Value};
+use livebuf::{Editor, Error, ErrorKind, NodeId, Recorder, Storage, Value};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
 
-use crate::decode::CollectorPause;
+use crate::decode::{self, CollectorPause};
 use crate::encode::Given;
-use crate::error::{Fault, Held};
-use crate::history::{CHANGED, Change, Effect, Step, StepRef, Taken};
-use crate::memory::{Access, Memory};
-use crate::view::{Above, Document, ROOT, State, View, is_container, new_layout};
+use crate::error::{self, Fault, Held};
+use crate::history::{Done, Move, Step, StepRef, Taken};
+use crate::memory::{Access, Memory, Watch};
+use crate::view::{Above, Document, Site, State, View, is_container, new_layout, root};
+
+const CHANGED: &str = "the document was changed as a whole (a delta or undo); look it up again";
+const MANY: &str = "the document was changed in too many places at once; look it up again";
+const MOVED: &str = "a patch moved it; look it up again";
 
 impl Document {
     /// Begins an edit: makes sure that nobody looks at the bytes and that they are ours.
@@ -42,10 +49,27 @@ impl Document {
         Ok(())
     }
 
-    /// After an edit that may have changed any place: all views but those of the root are stale.
-    pub(crate) fn settle_whole(state: &mut State) {
+    /// Begins an edit that uses space again. Bytes that come from elsewhere are validated before
+    /// the first one: what edits free is then used again, and wiped. Damaged ones, and those that
+    /// others write meanwhile, are edited as they are.
+    pub(crate) fn begin_change(&self, py: Python<'_>, state: &mut State) -> Held<()> {
+        self.begin_edit(py, state)?;
+        let editor = state.editor()?;
+        if !state.checked && !editor.is_trusted() && editor.storage().is_writable() {
+            state.checked = true;
+            match self.detached(py, state, |editor| editor.validate()) {
+                Ok(()) | Err(Fault::Core(_)) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(())
+    }
+
+    /// After an edit that may have changed any place, of which nobody knows what it did: all views
+    /// but those of the root are stale.
+    pub(crate) fn settle_unknown(&self, state: &mut State) {
         state.layout = new_layout();
-        state.log.reset(CHANGED);
+        self.views().leave(CHANGED);
     }
 
     /// A copy of a value as a document of its own, for views of a place that an edit takes
@@ -63,12 +87,73 @@ impl Document {
 }
 
 impl View {
-    /// The container as a document of its own.
-    pub(crate) fn copy(&self, py: Python<'_>) -> PyResult<Py<Document>> {
-        self.reach(py, |_, state, node| {
+    /// The container in a document of its own.
+    fn copied<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Document>> {
+        let copy = self.reach(py, |_, state, node| {
             let state = &*state;
             Document::copy_of(py, &state.editor()?.value(node)?, state)
-        })
+        })?;
+        Ok(copy.into_bound(py))
+    }
+
+    /// A view of a copy of the container.
+    pub(crate) fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(root(&self.copied(py)?)?)
+    }
+
+    /// How to unpickle a view of a copy.
+    pub(crate) fn reduce<'py>(
+        &self,
+        py: Python<'py>,
+        protocol: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let reduced = self.copied(py)?.call_method1("__reduce_ex__", (protocol,))?;
+        let restore = py.import("livebuf._livebuf")?.getattr("_restore_view")?;
+        Ok((restore, reduced.get_item(1)?))
+    }
+
+    /// SHA-256 of the container's value.
+    pub(crate) fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let digest = self.read(py, |value| {
+            Ok(value.digest(&mut decode::default_budget(value.document_length()))?)
+        })?;
+        Ok(PyBytes::new(py, &digest))
+    }
+}
+
+/// Where an edit begins that names places by pointers: at a document's root, or at a view.
+#[derive(Clone, Copy)]
+pub(crate) enum Start<'a, 'py> {
+    Root(&'a Bound<'py, Document>),
+    View(&'a View),
+}
+
+impl<'py> Start<'_, 'py> {
+    /// Begins an edit, and calls `work` with the document and the pointer of the place.
+    pub(crate) fn change<R>(
+        self,
+        py: Python<'py>,
+        work: impl FnOnce(&Bound<'py, Document>, &mut State, String) -> Held<R>,
+    ) -> PyResult<R> {
+        loop {
+            let document = match self {
+                Start::Root(document) => document.clone(),
+                Start::View(view) => view.document(py),
+            };
+            let mut state = document.get().lock(py)?;
+            if matches!(self, Start::View(view) if view.has_left(&document)) {
+                continue;
+            }
+            document.get().begin_change(py, &mut state)?;
+            let pointer = match self {
+                Start::Root(_) => String::new(),
+                Start::View(view) => {
+                    view.node(py, &state)?;
+                    view.pointer(py)?
+                }
+            };
+            return Ok(work(&document, &mut state, pointer)?);
+        }
     }
 }
 
@@ -95,15 +180,15 @@ pub(crate) fn edit<R>(
 }
 
 impl View {
-    /// Edits the container. `edit` sets its last argument to true once something has changed,
-    /// also if it fails afterwards: other views must learn of the change.
+    /// Edits the container. `edit` says in its last argument what it has done, also if it fails
+    /// afterwards: other views must learn of it.
     pub(crate) fn edit<R>(
         &self,
         py: Python<'_>,
-        change: Change<'_>,
-        edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut bool) -> Held<R>,
+        taken: Taken<'_>,
+        edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut Done) -> Held<R>,
     ) -> PyResult<R> {
-        self.edit_many(py, false, change, edit)
+        self.edit_many(py, false, taken, edit)
     }
 
     /// The same for edits of several steps, which cannot be repeated. `before` says that the
@@ -112,18 +197,18 @@ impl View {
         &self,
         py: Python<'_>,
         before: bool,
-        change: Change<'_>,
-        mut edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut bool) -> Held<R>,
+        taken: Taken<'_>,
+        mut edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut Done) -> Held<R>,
     ) -> PyResult<R> {
         let document = self.document(py);
         // Dropping these may run Python code, so it happens after the lock.
-        let mut trash = Vec::new();
+        let mut trash = Trash::default();
         let mut state = document.get().lock(py)?;
         if self.has_left(&document) {
             drop(state);
-            return self.edit_many(py, before, change, edit);
+            return self.edit_many(py, before, taken, edit);
         }
-        document.get().begin_edit(py, &mut state)?;
+        document.get().begin_change(py, &mut state)?;
         let node = self.node(py, &state)?;
         if before && !state.editor()?.is_trusted() {
             state.editor_mut()?.validate().map_err(Fault::Core)?;
@@ -132,15 +217,14 @@ impl View {
         let aside = match document.get().views().len() > self.depth() {
             true => {
                 let value = state.editor()?.value(node).map_err(Fault::Core)?;
-                let path = || self.path(py);
-                Some(Aside::of(py, &document, &state, &value, self.hash(py), path, change)?)
+                Some(Aside::of(py, &document, &state, &value, self.site(), taken)?)
             }
             false => None,
         };
-        let mut changed = false;
-        let result = self::edit(&mut state, |editor| edit(editor, node, &mut changed));
-        if let (true, Some(aside)) = (changed, aside) {
-            aside.settle(py, &document, &mut state, &mut trash);
+        let mut done = Done::default();
+        let result = self::edit(&mut state, |editor| edit(editor, node, &mut done));
+        if let (true, Some(aside)) = (done.changed, aside) {
+            aside.settle(py, &document, self.site(), &done.moves, &mut trash);
         }
         Ok(result?)
     }
@@ -181,11 +265,12 @@ impl Edits<'_> {
         }
     }
 
-    /// Makes the edits.
+    /// Makes the edits, and says what was done.
     pub(crate) fn make<S: Storage>(
         &self,
         editor: &mut Editor<S>,
         node: NodeId,
+        done: &mut Done,
     ) -> livebuf::Result<()> {
         match *self {
             Edits::Splice(first, removed, items) => {
@@ -193,12 +278,15 @@ impl Edits<'_> {
                 let same = removed.min(items.len());
                 for (step, item) in items.iter().enumerate().take(same) {
                     cursor.set(first + step, item.value())?;
+                    done.changed = true;
                 }
                 for _ in same..removed {
                     cursor.remove(first + same)?;
+                    done.removed(first + same);
                 }
                 for (step, item) in items.iter().enumerate().skip(same) {
                     cursor.insert(first + step, item.value())?;
+                    done.inserted(first + step);
                 }
             }
             Edits::Elements(indexes, items) => {
@@ -231,7 +319,7 @@ impl Edits<'_> {
             let mut room = vec![0; editor.storage().bytes().len()];
             let mut copy = editor.copy_to(&mut room[..])?;
             let node = copy.find(&pointer)?.ok_or(Fault::Stale("its place is gone"))?;
-            self.make(&mut copy, node)?;
+            self.make(&mut copy, node, &mut Done::default())?;
         }
         Ok(())
     }
@@ -242,230 +330,268 @@ impl View {
     pub(crate) fn attempt(&self, py: Python<'_>, edits: &Edits<'_>) -> PyResult<()> {
         match edits {
             Edits::Elements(_, [] | [_]) | Edits::Members([] | [_]) => Ok(()),
-            _ => {
-                self.edit(py, Change::NONE, |editor, node, _| edits.attempt(py, self, editor, node))
-            }
+            _ => self
+                .edit(py, Taken::Nothing, |editor, node, _| edits.attempt(py, self, editor, node)),
         }
     }
 }
 
-/// What an edit of a container does to views below it.
-pub(crate) struct Aside {
-    /// The container's path.
-    path: Vec<Step>,
-    hash: u64,
-    /// Copies of what the edit takes away while views of it live. A copy of the whole root has
-    /// no step.
-    copies: Vec<(Option<Step>, Py<Document>)>,
-    shifted: Vec<Effect>,
+/// Objects to drop after the lock was given back.
+#[derive(Default)]
+pub(crate) struct Trash {
+    left: Vec<(Py<Document>, Above)>,
+    keys: Vec<Py<PyString>>,
 }
 
-/// Objects to drop after the lock was given back.
-pub(crate) struct Trash(#[allow(dead_code, reason = "dropped")] (Py<Document>, Above));
+/// What an edit of a container takes away while views of it live.
+#[derive(Default)]
+pub(crate) struct Aside<'a> {
+    /// Copies, and the views that go on there.
+    copies: Vec<(Py<Document>, Vec<&'a View>)>,
+    /// The one copy is of the root, with all views.
+    is_whole: bool,
+}
 
-impl Aside {
+impl<'a> Aside<'a> {
     /// Copies the places that an edit will take away, as far as there are views of them.
     ///
     /// # Errors
     /// A place that cannot be copied. Then the edit must not be made.
     pub(crate) fn of(
         py: Python<'_>,
-        document: &Bound<'_, Document>,
+        document: &'a Bound<'_, Document>,
         state: &State,
         container: &Value<'_>,
-        hash: u64,
-        path: impl Fn() -> Held<Vec<Step>>,
-        change: Change<'_>,
-    ) -> Held<Aside> {
-        let Change { taken, mut shifted } = change;
-        let count = container.len()?.unwrap_or(0);
-        // Nothing lies behind the last element, so nothing is shifted there.
-        shifted.retain(|effect| !matches!(effect, Effect::Elements(first, _) if *first >= count));
+        site: Site<'_>,
+        taken: Taken<'_>,
+    ) -> Held<Aside<'a>> {
         let views = document.get().views();
-        let mut aside = Aside { path: Vec::new(), hash, copies: Vec::new(), shifted };
+        let mut aside = Aside::default();
         if !state.editor()?.storage().is_writable() {
             return Ok(aside);
         }
-        // Whether there is a view of a taken place. (Views below keep the view above them.)
-        // Hashes of paths may be equal by chance: then a copy is made that nobody uses.
-        let is_viewed = |step: StepRef<'_>| {
-            let mut views = views.with_hash(py, views.below(hash, step));
-            views.any(|view| view.is_good(py, &state.log))
-        };
-        let mut steps: Vec<Option<Step>> = Vec::new();
-        match taken {
-            Taken::Nothing => {}
+        let is_held =
+            |value: Option<Value<'_>>| value.is_some_and(|value| is_container(value.kind()));
+        let found = match taken {
+            Taken::Nothing => return Ok(aside),
             Taken::Root => {
-                let viewed = views.all().any(|view| view.is_good(py, &state.log));
-                steps.extend(viewed.then_some(None));
+                let all = views.all()?;
+                if !all.is_empty() && is_container(container.kind()) {
+                    aside.copies.push((Document::copy_of(py, container, state)?, all));
+                    aside.is_whole = true;
+                }
+                return Ok(aside);
             }
+            Taken::Member(key) if !is_held(container.get(key)?) => return Ok(aside),
             Taken::Member(key) => {
-                let step = StepRef::Key(key);
-                steps.extend(is_viewed(step).then(|| Some(step.to_step())));
+                views.below(py, site, |step| step == StepRef::Key(key), Some(key))?
             }
-            Taken::Elements(first, end) if end.saturating_sub(first) <= views.len() => {
-                let viewed = (first..end).filter(|&index| is_viewed(StepRef::Index(index)));
-                steps.extend(viewed.map(|index| Some(Step::Index(index))));
+            Taken::Elements(first, end) if end == first + 1 && !is_held(container.get(first)?) => {
+                return Ok(aside);
             }
-            Taken::Elements(..) | Taken::All => {
-                let viewed = views.all().filter_map(|view| {
-                    let step = view.step(py)?;
-                    let is_taken = match (taken, step) {
-                        (Taken::Elements(first, end), StepRef::Index(index)) => {
-                            (first..end).contains(&index)
-                        }
-                        (taken, _) => matches!(taken, Taken::All),
-                    };
-                    let above = view.parent().map_or(ROOT, |parent| parent.hash(py));
-                    let is_below = above == hash;
-                    let is_viewed = is_taken && is_below && view.is_good(py, &state.log);
-                    is_viewed.then(|| Some(step.to_step()))
-                });
-                steps.extend(viewed);
+            Taken::Elements(first, end) => {
+                let range = first..end;
+                let is_taken = |step: StepRef<'_>| match step {
+                    StepRef::Index(index) => range.contains(&index),
+                    StepRef::Key(_) => false,
+                };
+                views.below(py, site, is_taken, None)?
+            }
+            Taken::All => views.below(py, site, |_| true, None)?,
+        };
+        let mut before = None;
+        for view in found {
+            let step = view.step(py);
+            if before == step
+                && let Some((_, views)) = aside.copies.last_mut()
+            {
                 // A place may have several views.
-                steps.sort_unstable();
-                steps.dedup();
+                views.push(view);
+                continue;
             }
-        }
-        if !steps.is_empty() || !aside.shifted.is_empty() {
-            aside.path = path()?;
-        }
-        for step in steps {
-            let value = match &step {
-                None => Some(*container),
-                Some(Step::Key(key)) => container.get(&**key)?,
-                Some(Step::Index(index)) => container.get(*index)?,
+            let value = match step {
+                Some(StepRef::Key(key)) => container.get(key)?,
+                Some(StepRef::Index(index)) => container.get(index)?,
+                None => None,
             };
             if let Some(value) = value.filter(|value| is_container(value.kind())) {
-                aside.copies.push((step, Document::copy_of(py, &value, state)?));
+                before = step;
+                aside.copies.push((Document::copy_of(py, &value, state)?, vec![view]));
             }
         }
         Ok(aside)
     }
 
-    /// Whether a view is of the place that a step from the container leads to.
-    fn is_above(&self, py: Python<'_>, view: &View, step: Option<StepRef<'_>>) -> bool {
-        view.path(py).is_ok_and(|path| match (path.split_last(), step) {
-            (Some((last, above)), Some(step)) => {
-                above == self.path.as_slice() && StepRef::from(last) == step
-            }
-            (None, None) => true,
-            _ => false,
-        })
-    }
-
-    /// After the edit: moves views to the copies, and makes shifted ones stale.
+    /// After the edit: moves views to the copies, and lets others follow what was moved.
     pub(crate) fn settle(
         self,
         py: Python<'_>,
         document: &Bound<'_, Document>,
-        state: &mut State,
-        trash: &mut Vec<Trash>,
+        site: Site<'_>,
+        moves: &[Move],
+        trash: &mut Trash,
     ) {
+        self.take(py, document, trash);
+        if !moves.is_empty() {
+            trash.keys.extend(document.get().views().follow(py, site, moves));
+        }
+    }
+
+    /// Moves views to the copies, with those below them.
+    fn take(self, py: Python<'_>, document: &Bound<'_, Document>, trash: &mut Trash) {
         let views = document.get().views();
-        for (step, copy) in &self.copies {
-            let copy = copy.bind(py);
-            // Nobody else knows it yet.
-            let Some(copied) = copy.get().free(py) else { continue };
-            let (Ok(editor), mut path) = (copied.editor(), self.path.clone()) else { continue };
-            let Some(node) = editor.root_id() else { continue };
-            let hash = match step {
-                Some(step) => views.below(self.hash, step.into()),
-                None => ROOT,
-            };
-            path.extend(step.clone());
-            let found = views.with_hash(py, hash).filter(|view| {
-                let step = step.as_ref().map(StepRef::from);
-                view.is_good(py, &state.log) && self.is_above(py, view, step)
-            });
-            let found: Vec<&View> = found.collect();
-            let mover = Mover { py, document, state, copy, editor, seen: copied.log.number() };
-            for view in &found {
-                mover.take(view, Some(Above::Nothing), node, trash);
+        if self.copies.is_empty() {
+            return;
+        }
+        for (copy, taken) in &self.copies {
+            for view in taken {
+                let above = (!self.is_whole).then_some(Above::Nothing);
+                trash.left.push(view.move_to(copy.bind(py), above));
             }
-            // Views right below the root may have no view above them.
-            let all = step.is_none();
-            mover.take_below(found, all, path, node, trash);
         }
-        for effect in self.shifted {
-            state.log.push(self.path.clone(), effect);
-        }
+        views.follow_above(document, &mut trash.left);
     }
 }
 
-/// Moves views to a copy of what they show.
-struct Mover<'a, 'py> {
-    py: Python<'py>,
-    document: &'a Bound<'py, Document>,
-    state: &'a State,
-    copy: &'a Bound<'py, Document>,
-    /// The editor of the copy.
-    editor: &'a Editor<Memory>,
-    seen: u64,
+impl Document {
+    /// Runs an edit of which only the core knows what it does. Views follow their containers, and
+    /// those of what was taken go on over copies of it.
+    pub(crate) fn edit_whole<R>(
+        document: &Bound<'_, Document>,
+        state: &mut State,
+        trash: &mut Trash,
+        work: impl FnMut(&mut Editor<Memory>) -> Held<R>,
+    ) -> Held<R> {
+        let (py, views) = (document.py(), document.get().views());
+        let mut seen = views.all()?;
+        seen.retain(|view| !view.is_root());
+        let (mut kept, mut taken) = (error::room_for(seen.len())?, error::room_for(seen.len())?);
+        let watch = match seen.is_empty() {
+            true => None,
+            false => {
+                for view in &seen {
+                    // One that leads nowhere raises an error when it is used.
+                    let _ = view.node(py, state);
+                }
+                let editor = state.editor()?;
+                let watch = Watch::new(Recorder::with_old(editor.as_bytes()), false);
+                editor.storage().watch(&watch);
+                Some(watch)
+            }
+        };
+        let done = edit(state, work)?;
+        state.layout = new_layout();
+        let Some(watch) = watch else { return Ok(done) };
+        let editor = state.editor()?;
+        for view in seen {
+            match (editor.renewed(view.last()), editor.remembers(view.last())) {
+                (Some(node), _) => kept.push((view, node)),
+                (None, true) => taken.push(view),
+                (None, false) => view.leave(MANY),
+            }
+        }
+        if !taken.is_empty() {
+            Aside::of_old(py, state, &watch, &taken)?.take(py, document, trash);
+        }
+        kept.retain(|(view, _)| !view.has_left(document));
+        arrange(py, state, &kept)?;
+        Ok(done)
+    }
 }
 
-impl Mover<'_, '_> {
-    /// Moves one view. `above` is what is above it afterwards, if that changes.
-    fn take(&self, view: &View, above: Option<Above>, node: NodeId, trash: &mut Vec<Trash>) {
-        let (document, above) = view.move_to(self.copy, above, node, self.seen);
-        trash.push(Trash((document, above)));
-        view.keep(self.py);
-    }
-
-    /// Moves the views below views that were moved, as far as the copy has their places. Views
-    /// of what cannot be read stay behind, and are stale.
-    fn take_below(
-        &self,
-        taken: Vec<&View>,
-        parentless: bool,
-        path: Vec<Step>,
-        node: NodeId,
-        trash: &mut Vec<Trash>,
-    ) {
-        let (py, views) = (self.py, self.document.get().views());
-        let mut left = vec![(taken, parentless, path, node)];
-        while let Some((above, parentless, path, node)) = left.pop() {
-            if above.is_empty() && !parentless || views.len() == 0 {
+impl<'a> Aside<'a> {
+    /// Copies of what an edit has taken, from the document as it was before.
+    fn of_old(py: Python<'_>, state: &State, watch: &Watch, taken: &[&'a View]) -> Held<Aside<'a>> {
+        let bytes = state.editor()?.as_bytes();
+        let mut aside = Aside::default();
+        let old = watch.with(|recorder| -> PyResult<_> {
+            let mut memory = Memory::own(py, recorder.base_length() as usize)?;
+            let place = memory.bytes_mut();
+            let same = place.len().min(bytes.len());
+            place[..same].copy_from_slice(&bytes[..same]);
+            recorder.restore(0, place);
+            Ok((!recorder.is_lost()).then_some(memory))
+        })?;
+        let Some(old) = old.and_then(|memory| Editor::open_unvalidated(memory).ok()) else {
+            taken.iter().for_each(|view| view.leave(MANY));
+            return Ok(aside);
+        };
+        let mut copies: HashMap<Vec<Step>, usize> = HashMap::new();
+        for view in taken {
+            // Those above take it along.
+            if view
+                .parent()
+                .is_some_and(|above| taken.iter().any(|view| std::ptr::eq(*view, above)))
+            {
                 continue;
             }
-            let Ok(value) = self.editor.value(node) else { continue };
-            let hash = views.hash(&path);
-            let mut go = |step: StepRef<'_>, child: Value<'_>| {
-                let Some(node) = self.editor.handle_of(&child, node) else { return };
-                let below: Vec<&View> = views
-                    .with_hash(py, views.below(hash, step))
-                    .filter(|view| {
-                        let parent = view.parent();
-                        let is_below = parent.map_or(parentless, |parent| {
-                            above.iter().any(|above| ptr::eq(*above, parent))
-                        });
-                        let place = || Ok([path.as_slice(), &[step.to_step()]].concat());
-                        is_below
-                            && view.step(py) == Some(step)
-                            && self.state.log.check(view.seen(), place).is_ok()
-                    })
-                    .collect();
-                if !below.is_empty() {
-                    for view in &below {
-                        self.take(view, None, node, trash);
+            let path = view.path(py)?;
+            let number = match copies.get(&path) {
+                Some(number) => *number,
+                None => {
+                    let mut value = Some(old.doc().root());
+                    for step in &path {
+                        value = match (value, step) {
+                            (Some(above), Step::Key(key)) => above.get(&**key)?,
+                            (Some(above), Step::Index(index)) => above.get(*index)?,
+                            (None, _) => None,
+                        };
                     }
-                    let path = [path.as_slice(), &[step.to_step()]].concat();
-                    left.push((below, false, path, node));
+                    let Some(value) = value else { continue };
+                    aside.copies.push((Document::copy_of(py, &value, state)?, Vec::new()));
+                    copies.insert(path, aside.copies.len() - 1);
+                    aside.copies.len() - 1
                 }
             };
-            if let Ok(Some(object)) = value.as_object() {
-                for (key, child) in object.iter().map_while(livebuf::Result::ok) {
-                    if is_container(child.kind()) {
-                        go(StepRef::Key(key), child);
+            aside.copies[number].1.push(*view);
+        }
+        Ok(aside)
+    }
+}
+
+/// Puts views at the places where their containers are now, which the handles lead to.
+fn arrange(py: Python<'_>, state: &State, kept: &[(&View, NodeId)]) -> Held<()> {
+    let editor = state.editor()?;
+    let mut arrays: HashMap<u64, HashMap<u64, usize>> = HashMap::new();
+    for (view, node) in kept {
+        let above = match view.parent() {
+            Some(above) => editor.renewed(above.last()),
+            None => editor.root_id(),
+        };
+        let step = view.step(py);
+        let here = match (above, step) {
+            (Some(above), Some(StepRef::Key(key))) => editor.child(above, key).ok().flatten(),
+            (Some(above), Some(StepRef::Index(index))) => editor.child(above, index).ok().flatten(),
+            _ => None,
+        };
+        if here.is_some_and(|here| place_of(here) == place_of(*node)) {
+            continue;
+        }
+        let (Some(above), Some(StepRef::Index(_))) = (above, step) else {
+            view.leave(MOVED);
+            continue;
+        };
+        let places = match arrays.entry(place_of(above)) {
+            Entry::Occupied(places) => places.into_mut(),
+            Entry::Vacant(vacant) => {
+                let mut places = HashMap::new();
+                for index in 0..editor.value(above)?.len()?.unwrap_or(0) {
+                    if let Some(child) = editor.child(above, index)? {
+                        places.insert(place_of(child), index);
                     }
                 }
-            } else if let Ok(Some(array)) = value.as_array() {
-                for (index, child) in array.iter().map_while(livebuf::Result::ok).enumerate() {
-                    if is_container(child.kind()) {
-                        go(StepRef::Index(index), child);
-                    }
-                }
+                vacant.insert(places)
             }
+        };
+        match places.get(&place_of(*node)) {
+            Some(&index) => view.put(index),
+            None => view.leave(MOVED),
         }
     }
+    Ok(())
+}
+
+/// What only handles of one container have in common, if they are of now.
+fn place_of(node: NodeId) -> u64 {
+    node.to_words()[0]
 }

@@ -54,7 +54,7 @@ const GROUP_BYTES: u64 = 8 << 20;
 /// >>> log = livebuf.Log(path)
 /// >>> len(log), log[0], log[-1]["user"]
 /// (1001, {'kind': 'start', 'user': 7}, 999)
-#[pyclass(frozen, module = "livebuf")]
+#[pyclass(frozen, sequence, module = "livebuf")]
 pub(crate) struct Log {
     state: Mutex<State>,
     /// What was found in the groups of the file that is open now.
@@ -464,6 +464,31 @@ impl Log {
         let decoder = self.decoder.as_ref().map(|decoder| decoder.clone_ref(py));
         let here = 0..0;
         Ok(LogRows { reader, decoder, skip_bad, rows: start..end, next: 0, here, group: None })
+    }
+
+    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._views")?.getattr("backwards")?.call1((slf,))
+    }
+
+    /// The number of the first row, from `start` up to `stop`, that equals a value, as a list's
+    /// `index`. Raises `ValueError` where there is none.
+    #[pyo3(signature = (value, start=0, stop=isize::MAX, /))]
+    fn index<'py>(
+        slf: &Bound<'py, Self>,
+        value: &Bound<'py, PyAny>,
+        start: isize,
+        stop: isize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let views = slf.py().import("livebuf._views")?;
+        views.getattr("index")?.call1((slf, value, start, stop))
+    }
+
+    /// How many rows equal a value.
+    fn count<'py>(
+        slf: &Bound<'py, Self>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._views")?.getattr("count")?.call1((slf, value))
     }
 
     /// These columns only, in this order, for Arrow. A column is named by its key, by keys with

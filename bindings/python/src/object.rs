@@ -4,16 +4,17 @@ use livebuf::raw::Position;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::compare;
 use crate::decode::{self, CollectorPause};
-use crate::edit::Edits;
+use crate::edit::{Edits, Start};
 use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
-use crate::history::{Change, Effect, Taken};
-use crate::pointer::{Fallback, fallback, pointer_below};
-use crate::query::{self, Matches};
+use crate::history::{Move, Taken};
+use crate::patch;
+use crate::pointer::{Fallback, fallback, pointer_below, remove_at, set_at};
+use crate::query::{self, Base, Matches};
 use crate::table::Table;
 use crate::typed::decoder::typed;
 use crate::view::{Above, Columnar, Document, Found, Object, child, found, is_container};
@@ -54,7 +55,7 @@ impl Object {
                 Found::Container(below) => {
                     let key = key.cast::<PyString>().map_err(PyErr::from)?.clone().unbind();
                     let above = Above::Object(Some(slf.clone().unbind()), key);
-                    Ok(Some(child(py, state, document, below, above)?))
+                    Ok(Some(child(py, document, below, above)?))
                 }
             }
         })
@@ -108,7 +109,7 @@ impl Object {
             for (index, kind, below, key) in containers {
                 let below = below.ok_or(Fault::Stale("its place is gone"))?;
                 let above = Above::Object(Some(slf.clone().unbind()), key);
-                items[index].1 = Some(child(py, state, document, (kind, below), above)?);
+                items[index].1 = Some(child(py, document, (kind, below), above)?);
             }
             let items = items.into_iter().map(|(key, value)| -> Held<_> {
                 Ok(match (want, value) {
@@ -126,18 +127,17 @@ impl Object {
     }
 
     fn put(&self, py: Python<'_>, name: &str, given: &Given<'_>) -> PyResult<()> {
-        let change = Change::takes(Taken::Member(name));
-        self.view.edit(py, change, |editor, node, changed| {
+        self.view.edit(py, Taken::Member(name), |editor, node, done| {
             editor.set(node, name, given.value())?;
-            *changed = true;
+            done.changed = true;
             Ok(())
         })
     }
 
     fn remove(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
-        self.view.edit(py, Change::takes(Taken::Member(name)), |editor, node, changed| {
-            *changed = editor.remove(node, name)?;
-            Ok(*changed)
+        self.view.edit(py, Taken::Member(name), |editor, node, done| {
+            done.changed = editor.remove(node, name)?;
+            Ok(done.changed)
         })
     }
 
@@ -167,8 +167,13 @@ impl Object {
 #[pymethods]
 impl Object {
     /// The matches of a JSONPath query with this view as its root, as `Document.query`.
-    fn query(slf: &Bound<'_, Self>, query: &Bound<'_, PyAny>) -> PyResult<Matches> {
-        query::query_object(slf, query)
+    #[pyo3(signature = (query, /, **parameters))]
+    fn query(
+        slf: &Bound<'_, Self>,
+        query: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Matches> {
+        query::find(Base::Object(slf.clone().unbind()), slf.py(), query, parameters)
     }
 
     fn __getitem__<'py>(
@@ -354,19 +359,18 @@ impl Object {
 
     /// Removes all members.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, Change::takes(Taken::All), |editor, node, changed| {
+        self.view.edit(py, Taken::All, |editor, node, done| {
             editor.clear(node)?;
-            *changed = true;
+            done.changed = true;
             Ok(())
         })
     }
 
     /// Gives a member another key, at the same place. The key must not be there already.
     fn rename(&self, py: Python<'_>, key: &str, to: &str) -> PyResult<()> {
-        let change = Change::shifts([Effect::Member(key.into())]);
-        self.view.edit(py, change, |editor, node, changed| {
+        self.view.edit(py, Taken::Nothing, |editor, node, done| {
             editor.rename(node, key, to)?;
-            *changed = true;
+            done.moved(Move::Renamed(key.into(), to.into()));
             Ok(())
         })
     }
@@ -380,11 +384,7 @@ impl Object {
     /// >>> next(doc.root.prefix("user 99"))
     /// ('user 99', 99)
     fn order(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, Change::shifts([]), |editor, node, changed| {
-            editor.order(node)?;
-            *changed = true;
-            Ok(())
-        })
+        self.view.edit(py, Taken::Nothing, |editor, node, _| Ok(editor.order(node)?))
     }
 
     /// Members whose keys lie from `start` up to `stop`, which is not included. They are
@@ -429,32 +429,99 @@ impl Object {
         pointer_below(slf.as_any(), &slf.get().view, pointer, fallback(default)?)
     }
 
+    /// Sets the value at a JSON pointer below this object, as `Document.set_pointer`.
+    fn set_pointer<'py>(
+        slf: &Bound<'py, Self>,
+        pointer: &str,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        set_at(Start::View(&slf.get().view), pointer, value)
+    }
+
+    /// Removes the value at a JSON pointer below this object, as `Document.remove_pointer`.
+    fn remove_pointer(&self, py: Python<'_>, pointer: &str) -> PyResult<()> {
+        remove_at(py, Start::View(&self.view), pointer)
+    }
+
+    /// Applies a JSON patch (RFC 6902) to this object, as `Document.patch`. Pointers in errors lead
+    /// from the document's root.
+    fn patch(&self, patch: &Bound<'_, PyAny>) -> PyResult<()> {
+        patch::apply(Start::View(&self.view), patch)
+    }
+
+    /// Merges a merge patch (RFC 7396) into this object, as `Document.merge`.
+    fn merge(&self, patch: &Bound<'_, PyAny>) -> PyResult<()> {
+        patch::merge(Start::View(&self.view), patch)
+    }
+
+    /// Sets all matches of a query with this view as its root, as `Document.set_all`.
+    #[pyo3(signature = (query, value, /, **parameters))]
+    fn set_all<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+        parameters: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<usize> {
+        query::set_all(Start::View(&self.view), query, value, parameters)
+    }
+
+    /// Removes all matches of a query with this view as its root, as `Document.remove_all`.
+    #[pyo3(signature = (query, /, **parameters))]
+    fn remove_all(
+        &self,
+        query: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<usize> {
+        query::remove_all(query.py(), Start::View(&self.view), query, parameters)
+    }
+
+    /// Sets all matches of a query with this view as its root to what a function makes of them, as
+    /// `Document.update_all`.
+    #[pyo3(signature = (query, function, /, **parameters))]
+    fn update_all(
+        slf: &Bound<'_, Self>,
+        query: &Bound<'_, PyAny>,
+        function: &Bound<'_, PyAny>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<usize> {
+        query::update_all(Base::Object(slf.clone().unbind()), query, function, parameters)
+    }
+
+    /// SHA-256 of the value, whatever its layout: equal values have equal digests.
+    fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.view.digest(py)
+    }
+
     /// The document that this is a view of.
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
         self.view.document(py)
     }
 
-    /// The object as a document of its own, which can be edited.
-    fn copy(&self, py: Python<'_>) -> PyResult<Py<Document>> {
+    /// A copy of the object in a document of its own, which can be edited: a view as this one.
+    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.view.copy(py)
     }
 
-    fn __copy__(&self, py: Python<'_>) -> PyResult<Py<Document>> {
+    fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.view.copy(py)
     }
 
-    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<Document>> {
+    fn __deepcopy__<'py>(
+        &self,
+        py: Python<'py>,
+        _memo: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.view.copy(py)
     }
 
-    /// Unpickled, it is a document of its own.
+    /// Unpickled, it is a view of a document of its own.
     fn __reduce_ex__<'py>(
         &self,
         py: Python<'py>,
         protocol: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.view.copy(py)?.bind(py).call_method1("__reduce_ex__", (protocol,))
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        self.view.reduce(py, protocol)
     }
 
     /// The members as rows, for Arrow: see `Table`. A large object of similar objects is stored

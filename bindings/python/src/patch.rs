@@ -1,15 +1,15 @@
 //! `livebuf.Patch`, merge patches and diffs.
 
-use livebuf::{DocBuf, VecStorage};
+use livebuf::{DocBuf, Editor, VecStorage};
 use livebuf_patch::DiffOptions;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use crate::decode;
-use crate::edit::edit;
+use crate::edit::{Start, Trash};
 use crate::encode;
 use crate::error::{self, Fault, Held};
-use crate::memory::Export;
+use crate::memory::{Export, Memory};
 use crate::view::{Array, Document, Object, View};
 
 /// A copy of a document, a view or a plain Python object. So no lock is held while it is used.
@@ -88,40 +88,59 @@ impl Patch {
     }
 }
 
-/// Changes a document by one edit of the whole.
-fn change(
-    document: &Bound<'_, Document>,
-    mut work: impl FnMut(&mut livebuf::Editor<crate::memory::Memory>) -> livebuf_patch::Result<()>,
+/// Changes a document or a view by one edit of the whole.
+fn change<'py>(
+    py: Python<'py>,
+    start: Start<'_, 'py>,
+    mut work: impl FnMut(&mut Editor<Memory>, &str) -> livebuf_patch::Result<()>,
 ) -> PyResult<()> {
-    let (py, document) = (document.py(), document.get());
-    let mut state = document.lock(py)?;
-    document.begin_edit(py, &mut state)?;
-    edit(&mut state, |editor| Ok(work(editor)?))?;
-    Document::settle_whole(&mut state);
-    Ok(())
+    // Dropping these may run Python code, so it happens after the lock.
+    let mut trash = Trash::default();
+    start.change(py, |document, state, pointer| {
+        Document::edit_whole(document, state, &mut trash, |editor| Ok(work(editor, &pointer)?))
+    })
+}
+
+/// The patch of a view as one of its document.
+fn below(patch: &livebuf_patch::Patch, pointer: &str) -> livebuf_patch::Result<DocBuf> {
+    let mut doc = patch.doc().copy_to(VecStorage::default())?;
+    for (number, operation) in patch.operations().enumerate() {
+        let place = |name| format!("/{number}/{name}");
+        if let Some(from) = operation.from() {
+            doc.set_pointer(&place("from"), format!("{pointer}{from}").as_str())?;
+        }
+        let path = format!("{pointer}{}", operation.path());
+        doc.set_pointer(&place("path"), path.as_str())?;
+    }
+    Ok(doc)
 }
 
 /// Applies a patch: a `Patch`, or what one is made of.
-pub(crate) fn apply(document: &Bound<'_, Document>, patch: &Bound<'_, PyAny>) -> PyResult<()> {
-    match patch.cast::<Patch>() {
-        Ok(patch) => change(document, |editor| patch.get().patch.apply(editor)),
+pub(crate) fn apply<'py>(start: Start<'_, 'py>, patch: &Bound<'py, PyAny>) -> PyResult<()> {
+    let made;
+    let parsed = match patch.cast::<Patch>() {
+        Ok(patch) => &patch.get().patch,
         Err(_) => {
-            let patch = Patch::of(patch)?;
-            change(document, |editor| patch.apply(editor))
+            made = Patch::of(patch)?;
+            &made
         }
-    }
+    };
+    change(patch.py(), start, |editor, pointer| match pointer {
+        "" => parsed.apply(editor),
+        _ => livebuf_patch::Patch::from_doc(below(parsed, pointer)?)?.apply(editor),
+    })
 }
 
-/// Merges a merge patch into a document.
-pub(crate) fn merge(document: &Bound<'_, Document>, patch: &Bound<'_, PyAny>) -> PyResult<()> {
+/// Merges a merge patch into a document or a view.
+pub(crate) fn merge<'py>(start: Start<'_, 'py>, patch: &Bound<'py, PyAny>) -> PyResult<()> {
     if is_text(patch) {
         return Err(error::expected(
             "a dict, document or view (JSON text by livebuf.from_json)",
             patch,
         ));
     }
-    let patch = snapshot(patch)?;
-    change(document, |editor| livebuf_patch::merge(editor, &patch))
+    let merged = snapshot(patch)?;
+    change(patch.py(), start, |editor, pointer| livebuf_patch::merge_at(editor, pointer, &merged))
 }
 
 #[pymethods]
@@ -135,9 +154,9 @@ impl Patch {
     }
 
     /// Changes a document by all operations in their order, or raises `PatchError` and changes
-    /// nothing. All views but those of the root are stale.
-    fn apply(slf: &Bound<'_, Self>, document: &Bound<'_, Document>) -> PyResult<()> {
-        apply(document, slf.as_any())
+    /// nothing. Views follow what is still there.
+    fn apply<'py>(slf: &Bound<'py, Self>, document: &Bound<'py, Document>) -> PyResult<()> {
+        apply(Start::Root(document), slf.as_any())
     }
 
     /// The operations as a list of dicts.

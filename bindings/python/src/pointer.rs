@@ -1,16 +1,20 @@
-//! JSON pointers (RFC 6901): what they lead to, as Python objects.
+//! JSON pointers (RFC 6901): what they lead to, as Python objects, and edits of that.
 
-use livebuf::Value;
+use livebuf::{Editor, ErrorKind, Kind, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::decode;
-use crate::error::{self, Held};
-use crate::view::{Found, Object, View, is_container};
+use crate::edit::{Aside, Start, Trash, edit};
+use crate::encode::Given;
+use crate::error::{self, Fault, Held};
+use crate::history::{Move, Step, Taken};
+use crate::memory::Memory;
+use crate::view::{Document, Found, Object, Site, State, View, is_container};
 
 /// The key that a token of a JSON pointer names.
-pub(crate) fn unescaped(token: &str) -> String {
+fn unescaped(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }
 
@@ -79,4 +83,143 @@ fn follow<'py>(mut place: Bound<'py, PyAny>, pointer: &str) -> PyResult<Bound<'p
         };
     }
     Ok(place)
+}
+
+/// Sets the value at a pointer.
+pub(crate) fn set_at<'py>(
+    start: Start<'_, 'py>,
+    pointer: &str,
+    value: &Bound<'py, PyAny>,
+) -> PyResult<()> {
+    let given = Given::of(value)?;
+    edit_at(value.py(), start, pointer, false, |editor, pointer| {
+        editor.set_pointer(pointer, given.value())?;
+        Ok(true)
+    })?;
+    Ok(())
+}
+
+/// Removes the value at a pointer.
+pub(crate) fn remove_at<'py>(
+    py: Python<'py>,
+    start: Start<'_, 'py>,
+    pointer: &str,
+) -> PyResult<()> {
+    match edit_at(py, start, pointer, true, |editor, at| Ok(editor.remove_pointer(at)?))? {
+        true => Ok(()),
+        false => Err(error::missing_key(py, pointer)),
+    }
+}
+
+/// Edits what a pointer leads to: sets or `removes` it. False where the edit says that it
+/// found nothing.
+fn edit_at<'py>(
+    py: Python<'py>,
+    start: Start<'_, 'py>,
+    pointer: &str,
+    removes: bool,
+    mut change: impl FnMut(&mut Editor<Memory>, &str) -> Held<bool>,
+) -> PyResult<bool> {
+    // Dropping these may run Python code, so it happens after the lock.
+    let mut trash = Trash::default();
+    start.change(py, |document, state, mut pointer_to| {
+        pointer_to.push_str(pointer);
+        let aside = match document.get().views().len() {
+            0 => None,
+            _ => aside_at(document, state, &pointer_to, removes)?,
+        };
+        let changed = match edit(state, |editor| change(editor, &pointer_to)) {
+            Ok(changed) => changed,
+            Err(fault) => return Err(explain(fault, state, &pointer_to)?),
+        };
+        if let (true, Some((aside, path, moves))) = (changed, aside) {
+            aside.settle(py, document, Site::Path(&path), &moves, &mut trash);
+        }
+        Ok(changed)
+    })
+}
+
+/// Adds to an error at which part of the pointer there is nothing.
+fn explain(fault: Fault, state: &State, pointer: &str) -> Held<Fault> {
+    let Fault::Core(error) = &fault else { return Ok(fault) };
+    use ErrorKind::{IndexOutOfRange, NotFound, WrongType};
+    if !matches!(error.kind(), IndexOutOfRange | NotFound | WrongType) {
+        return Ok(fault);
+    }
+    let root = state.editor()?.doc().root();
+    let ends = pointer.match_indices('/').map(|(at, _)| at).chain([pointer.len()]);
+    let mut last = root;
+    for (above, end) in ends.clone().zip(ends.skip(1)) {
+        let (above, place) = (&pointer[..above], &pointer[..end]);
+        match last.kind() {
+            Kind::Object | Kind::Array => {}
+            kind => {
+                let kind = format!("{kind:?}").to_lowercase();
+                return Ok(Fault::WrongType(format!(
+                    "no place {pointer:?}: {above:?} leads to a value of kind {kind}, neither \
+                     object nor array"
+                )));
+            }
+        }
+        match root.pointer(place)? {
+            Some(value) => last = value,
+            None if end == pointer.len() => break,
+            None => return Ok(Fault::Missing(format!("no place {pointer:?}: no {place:?}"))),
+        }
+    }
+    Ok(match error.kind() {
+        IndexOutOfRange => Fault::Index(format!(
+            "no place {pointer:?}: the array has {} elements; \"-\" is behind the last",
+            error.detail()
+        )),
+        NotFound => Fault::Missing(format!("no place {pointer:?}")),
+        _ => fault,
+    })
+}
+
+/// Prepares views for an edit at a pointer: what it takes, of which container, and how it moves
+/// others. `None` where the pointer leads nowhere.
+fn aside_at<'a>(
+    slf: &'a Bound<'_, Document>,
+    state: &State,
+    pointer: &str,
+    removes: bool,
+) -> Held<Option<(Aside<'a>, Vec<Step>, Vec<Move>)>> {
+    let (py, mut value, mut path) = (slf.py(), state.editor()?.doc().root(), Vec::new());
+    let (mut taken, mut moves) = (Taken::Root, Vec::new());
+    let mut tokens = pointer.split('/').skip(1).peekable();
+    let key;
+    while let Some(token) = tokens.next() {
+        let step = match value.kind() {
+            Kind::Array => match token.parse() {
+                Ok(index) => Step::Index(index),
+                // The place behind the last element, or an error.
+                Err(_) => return Ok(None),
+            },
+            _ => Step::Key(unescaped(token).into()),
+        };
+        if tokens.peek().is_some() {
+            let next = match &step {
+                Step::Index(index) => value.get(*index)?,
+                Step::Key(key) => value.get(&**key)?,
+            };
+            let Some(next) = next else { return Ok(None) };
+            value = next;
+            path.push(step);
+            continue;
+        }
+        taken = match step {
+            Step::Index(index) => {
+                moves.extend(removes.then_some(Move::Removed(index, 1)));
+                Taken::element(index)
+            }
+            Step::Key(name) => {
+                key = name;
+                Taken::Member(&key)
+            }
+        };
+        break;
+    }
+    let aside = Aside::of(py, slf, state, &value, Site::Path(&path), taken)?;
+    Ok(Some((aside, path, moves)))
 }

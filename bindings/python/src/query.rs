@@ -4,28 +4,34 @@
 use std::cell::Cell;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::vec;
 
 use livebuf::{Checked, Editor, ErrorKind, Kind, NodeId, Storage, Value};
-use livebuf_query::{Location, Step as Key};
+use livebuf_query::{Location, Parameter, Step as Key};
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::decode::{self, CollectorPause};
-use crate::edit::edit;
+use crate::edit::{Start, Trash};
 use crate::encode::Given;
 use crate::error::{self, Fault, Held};
 use crate::memory::Memory;
 use crate::patch::snapshot;
+use crate::pointer::set_at;
 use crate::view::{Above, Array, Document, Object, State, child, is_container};
 
 /// A compiled JSONPath query (RFC 9535), for `query`, `set_all`, `remove_all` and `update_all`.
 ///
 /// These take the text, too; compiling it once saves time. `budget` is the most steps that one
 /// search may take; by default it grows with the document. Raises `QueryError`.
+///
+/// `$` and a name are a parameter, where the query compares or selects: `$[?@.id == $id]`,
+/// `$.users[$name]`. Its value is given by name where the query is used. It is a scalar, and never
+/// becomes part of the text.
 ///
 /// >>> import livebuf
 /// >>> doc = livebuf.from_json('{"laps": [{"sec": 88.4}, {"sec": 87.2}]}')
@@ -36,23 +42,76 @@ use crate::view::{Above, Array, Document, Object, State, child, is_container};
 pub(crate) struct Query {
     query: Arc<livebuf_query::Query>,
     budget: Option<u64>,
+    /// It has parameters, which have no values yet.
+    is_open: bool,
 }
 
-/// The query that a caller gave: a `Query`, or text.
-fn compiled(query: &Bound<'_, PyAny>) -> PyResult<Arc<livebuf_query::Query>> {
-    if let Ok(query) = query.cast::<Query>() {
-        return Ok(Arc::clone(&query.get().query));
+/// The query that a caller gave, a `Query` or text, with the values of its parameters.
+fn compiled(
+    query: &Bound<'_, PyAny>,
+    parameters: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Arc<livebuf_query::Query>> {
+    let py = query.py();
+    let mut given = Vec::new();
+    for (name, value) in parameters.into_iter().flat_map(|parameters| parameters.iter()) {
+        given.push((name.extract::<String>()?, parameter(&value)?, false));
     }
-    let Ok(text) = query.cast::<PyString>() else {
-        return Err(error::expected("a Query or its text", query));
+    let (text, budget) = match query.cast::<Query>() {
+        Ok(query) => {
+            let query = query.get();
+            if !query.is_open && given.is_empty() {
+                return Ok(Arc::clone(&query.query));
+            }
+            (query.query.as_str(), query.budget)
+        }
+        Err(_) => match query.cast::<PyString>() {
+            Ok(text) => (text.to_str()?, None),
+            Err(_) => return Err(error::expected("a Query or its text", query)),
+        },
     };
-    parse(query.py(), text.to_str()?).map(Arc::new)
+    let parsed = parse(py, text, budget, |name| {
+        let (_, value, is_used) = given.iter_mut().find(|(other, ..)| other == name)?;
+        *is_used = true;
+        Some(value.clone())
+    })?;
+    match given.iter().find(|(.., is_used)| !is_used) {
+        Some((name, ..)) => {
+            Err(PyTypeError::new_err(format!("the query {text:?} has no parameter ${name}")))
+        }
+        None => Ok(Arc::new(parsed)),
+    }
 }
 
-fn parse(py: Python<'_>, text: &str) -> PyResult<livebuf_query::Query> {
-    livebuf_query::Query::parse(text)
+/// The value of a parameter. Dates and others are as in JSON text.
+fn parameter(value: &Bound<'_, PyAny>) -> PyResult<Parameter> {
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Parameter::Text(text.to_str()?.to_owned()));
+    }
+    let printed = value.py().import("livebuf._livebuf")?.getattr("to_json")?.call1((value,))?;
+    let text: String = printed.call_method0("decode")?.extract()?;
+    match text.as_bytes() {
+        b"null" => Ok(Parameter::Null),
+        b"true" => Ok(Parameter::Bool(true)),
+        b"false" => Ok(Parameter::Bool(false)),
+        [b'"', .., b'"'] => Ok(Parameter::Text(text[1..text.len() - 1].to_owned())),
+        [b'{' | b'[', ..] => Err(error::expected("a scalar for a parameter", value)),
+        _ => Ok(Parameter::Number(text)),
+    }
+}
+
+fn parse(
+    py: Python<'_>,
+    text: &str,
+    budget: Option<u64>,
+    parameters: impl FnMut(&str) -> Option<Parameter>,
+) -> PyResult<livebuf_query::Query> {
+    let query = livebuf_query::Query::parse_with(text, parameters)
         .map(|query| query.with_interrupt(is_interrupted))
-        .map_err(|failure| error::query(py, &failure))
+        .map_err(|failure| error::query(py, &failure))?;
+    Ok(match budget {
+        Some(budget) => query.with_budget(budget),
+        None => query,
+    })
 }
 
 thread_local! {
@@ -112,12 +171,13 @@ impl Query {
     #[new]
     #[pyo3(signature = (text, *, budget=None))]
     fn new(py: Python<'_>, text: &str, budget: Option<u64>) -> PyResult<Query> {
-        let query = parse(py, text)?;
-        let query = match budget {
-            Some(budget) => query.with_budget(budget),
-            None => query,
-        };
-        Ok(Query { query: Arc::new(query), budget })
+        let mut is_open = false;
+        // A name may stand in brackets, too.
+        let query = parse(py, text, budget, |_| {
+            is_open = true;
+            Some(Parameter::Text(String::new()))
+        })?;
+        Ok(Query { query: Arc::new(query), budget, is_open })
     }
 
     fn __str__(&self) -> &str {
@@ -287,17 +347,50 @@ impl Match {
 }
 
 /// Where a query begins: at a document's root, or at a view.
-enum Base {
-    Root,
+pub(crate) enum Base {
+    Root(Py<Document>),
     Object(Py<Object>),
     Array(Py<Array>),
 }
 
 impl Base {
+    fn clone_ref(&self, py: Python<'_>) -> Base {
+        match self {
+            Base::Root(document) => Base::Root(document.clone_ref(py)),
+            Base::Object(object) => Base::Object(object.clone_ref(py)),
+            Base::Array(array) => Base::Array(array.clone_ref(py)),
+        }
+    }
+
+    /// Where edits of matches begin.
+    fn start<'py>(&self, py: Python<'py>) -> Start<'_, 'py> {
+        match self {
+            Base::Root(document) => Start::Root(document.bind(py)),
+            Base::Object(object) => Start::View(&object.get().view),
+            Base::Array(array) => Start::View(&array.get().view),
+        }
+    }
+
+    /// Calls `look` with the document, under its lock.
+    fn look<'py, R>(
+        &self,
+        py: Python<'py>,
+        look: impl FnOnce(&Bound<'py, Document>, &mut State) -> Held<R>,
+    ) -> PyResult<R> {
+        match self {
+            Base::Root(document) => {
+                let document = document.bind(py);
+                Ok(look(document, &mut *document.get().lock(py)?)?)
+            }
+            Base::Object(object) => object.get().view.reach(py, |doc, state, _| look(doc, state)),
+            Base::Array(array) => array.get().view.reach(py, |doc, state, _| look(doc, state)),
+        }
+    }
+
     /// The container, if it is one; `None` for a scalar root.
     fn node(&self, py: Python<'_>, state: &State) -> Held<Option<NodeId>> {
         match self {
-            Base::Root => Ok(state.editor()?.root_id()),
+            Base::Root(_) => Ok(state.editor()?.root_id()),
             Base::Object(object) => object.get().view.node(py, state).map(Some),
             Base::Array(array) => array.get().view.node(py, state).map(Some),
         }
@@ -306,7 +399,7 @@ impl Base {
     fn value<'a>(&self, py: Python<'_>, state: &'a State) -> Held<Value<'a>> {
         let editor = state.whole()?;
         match (self, self.node(py, state)?) {
-            (Base::Root, _) | (_, None) => Ok(editor.doc().root()),
+            (Base::Root(_), _) | (_, None) => Ok(editor.doc().root()),
             (_, Some(node)) => Ok(editor.value(node)?),
         }
     }
@@ -373,16 +466,16 @@ fn at<'py>(
             };
         }
         let node = editor.handle_of(&value, node).ok_or(GONE)?;
-        let view = child(py, state, document, (value.kind(), node), under)?;
+        let view = child(py, document, (value.kind(), node), under)?;
         way.push((node, view.unbind()));
     }
     match (way.last(), base) {
         (Some((_, view)), _) => Ok(view.bind(py).clone()),
         (None, Base::Object(object)) => Ok(object.bind(py).clone().into_any()),
         (None, Base::Array(array)) => Ok(array.bind(py).clone().into_any()),
-        (None, Base::Root) => {
+        (None, Base::Root(_)) => {
             let kind: Kind = editor.doc().root().kind();
-            child(py, state, document, (kind, root), Above::Nothing)
+            child(py, document, (kind, root), Above::Nothing)
         }
     }
 }
@@ -468,18 +561,17 @@ impl Matches {
         Ok(Progress::Found(found.into_iter()))
     }
 
-    fn next(&self, py: Python<'_>) -> Held<Option<Match>> {
-        let document = self.document.bind(py);
-        let state = document.get().lock(py)?;
-        let editor = state.whole()?;
+    /// The search, which goes on where Ctrl-C ended it.
+    fn going_on(&self, py: Python<'_>, state: &State) -> Held<MutexGuard<'_, Search>> {
+        let memory = state.whole()?.storage();
         if state.edits != self.edits {
             return Err(Fault::Edited);
         }
         let mut kept = self.search.lock().unwrap_or_else(PoisonError::into_inner);
         let Search { progress, places, way, count } = &mut *kept;
         if matches!(progress, Progress::Interrupted) {
-            // It goes on: from the beginning, to where it was.
-            let mut begun = Self::begun(py, &state, &self.base, &self.query)?;
+            // From the beginning, to where it was.
+            let mut begun = Self::begun(py, state, &self.base, &self.query)?;
             if let Progress::Walking(walk, _) = &mut begun {
                 for _ in 0..*count {
                     walk.next_value().transpose().map_err(search)?;
@@ -488,13 +580,51 @@ impl Matches {
             *progress = begun;
             (*places, *way) = Default::default();
         }
+        match progress {
+            Progress::Walking(_, bytes) if !std::ptr::eq(*bytes, memory.bytes()) => {
+                Err(Fault::Edited)
+            }
+            _ => Ok(kept),
+        }
+    }
+
+    /// How many matches there are. Those that were not asked for yet are found.
+    fn count(&self, py: Python<'_>) -> Held<usize> {
+        let state = self.document.bind(py).get().lock(py)?;
+        let mut kept = self.going_on(py, &state)?;
+        let Search { progress, places, count, .. } = &mut *kept;
+        if let Progress::Walking(walk, _) = progress {
+            let mut found = Vec::new();
+            *progress = loop {
+                match walk.next_value() {
+                    Some(Ok(_)) => found.push(places.next(walk.steps(), walk.shared())),
+                    None => break Progress::Found(found.into_iter()),
+                    Some(Err(failure)) => {
+                        *progress = match INTERRUPTED.get() {
+                            true => Progress::Interrupted,
+                            false => Progress::Ended,
+                        };
+                        return Err(search(failure));
+                    }
+                }
+            };
+        }
+        Ok(*count
+            + match progress {
+                Progress::Found(places) => places.len(),
+                _ => 0,
+            })
+    }
+
+    fn next(&self, py: Python<'_>) -> Held<Option<Match>> {
+        let document = self.document.bind(py);
+        let state = document.get().lock(py)?;
+        let mut kept = self.going_on(py, &state)?;
+        let Search { progress, places, way, count } = &mut *kept;
         let place = match progress {
             Progress::Ended | Progress::Interrupted => None,
             Progress::Found(places) => places.next(),
-            Progress::Walking(walk, bytes) => {
-                if !std::ptr::eq(*bytes, editor.storage().bytes()) {
-                    return Err(Fault::Edited);
-                }
+            Progress::Walking(walk, _) => {
                 // The bytes are a `bytes` object's, which nobody else can write. Each edit of this
                 // document counts, and while the lock is held there is none.
                 match walk.next_value().transpose() {
@@ -542,6 +672,29 @@ impl Matches {
         uninterrupted(py, || Ok(self.next(py)?))
     }
 
+    /// How many matches there are, those that were given already among them.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        uninterrupted(py, || Ok(self.count(py)?))
+    }
+
+    /// The first match; `None` where there is none. The rest is not looked for.
+    fn first(&self, py: Python<'_>) -> PyResult<Option<Match>> {
+        uninterrupted(py, || {
+            let again = self.base.look(py, |document, state| {
+                if state.edits != self.edits {
+                    return Err(Fault::Edited);
+                }
+                Matches::new(document, state, self.base.clone_ref(py), Arc::clone(&self.query))
+            })?;
+            Ok(again.next(py)?)
+        })
+    }
+
+    /// The values of the matches that come, without their places: views for objects and arrays.
+    fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._views")?.getattr("match_values")?.call1((slf,))
+    }
+
     /// The values of all matches as plain Python objects, in one go and without their places,
     /// which is faster.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -576,82 +729,64 @@ impl Matches {
     }
 }
 
-/// The matches in a document.
-pub(crate) fn query_document(
-    document: &Bound<'_, Document>,
+/// The matches of a query.
+pub(crate) fn find(
+    base: Base,
+    py: Python<'_>,
     query: &Bound<'_, PyAny>,
+    parameters: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Matches> {
-    let (py, query) = (document.py(), compiled(query)?);
+    let query = compiled(query, parameters)?;
     uninterrupted(py, || {
-        let state = document.get().lock(py)?;
-        Ok(Matches::new(document, &state, Base::Root, Arc::clone(&query))?)
-    })
-}
-
-/// The matches below an object.
-pub(crate) fn query_object(
-    object: &Bound<'_, Object>,
-    query: &Bound<'_, PyAny>,
-) -> PyResult<Matches> {
-    let query = compiled(query)?;
-    uninterrupted(object.py(), || {
-        object.get().view.reach(object.py(), |document, state, _| {
-            let base = Base::Object(object.clone().unbind());
-            Matches::new(document, state, base, Arc::clone(&query))
-        })
-    })
-}
-
-/// The matches below an array.
-pub(crate) fn query_array(array: &Bound<'_, Array>, query: &Bound<'_, PyAny>) -> PyResult<Matches> {
-    let query = compiled(query)?;
-    uninterrupted(array.py(), || {
-        array.get().view.reach(array.py(), |document, state, _| {
-            let base = Base::Array(array.clone().unbind());
-            Matches::new(document, state, base, Arc::clone(&query))
+        base.look(py, |document, state| {
+            Matches::new(document, state, base.clone_ref(py), Arc::clone(&query))
         })
     })
 }
 
 /// Edits all matches. Answers how many there were.
-fn edit_all(
-    document: &Bound<'_, Document>,
+fn edit_all<'py>(
+    py: Python<'py>,
+    start: Start<'_, 'py>,
     edits: Option<u64>,
-    mut work: impl FnMut(&mut Editor<Memory>) -> Held<usize>,
+    mut work: impl FnMut(&mut Editor<Memory>, &str) -> Held<usize>,
 ) -> PyResult<usize> {
-    let (py, document) = (document.py(), document.get());
-    let mut state = document.lock(py)?;
-    if edits.is_some_and(|edits| edits != state.edits) {
-        return Err(Fault::Edited.into());
-    }
-    document.begin_edit(py, &mut state)?;
-    let count = edit(&mut state, |editor| work(editor))?;
-    if count > 0 {
-        Document::settle_whole(&mut state);
-    }
-    Ok(count)
+    // Dropping these may run Python code, so it happens after the lock.
+    let mut trash = Trash::default();
+    start.change(py, |document, state, pointer| {
+        // This one is counted.
+        if edits.is_some_and(|edits| edits + 1 != state.edits) {
+            return Err(Fault::Edited);
+        }
+        Document::edit_whole(document, state, &mut trash, |editor| work(editor, &pointer))
+    })
 }
 
-pub(crate) fn set_all(
-    document: &Bound<'_, Document>,
-    query: &Bound<'_, PyAny>,
-    value: &Bound<'_, PyAny>,
+pub(crate) fn set_all<'py>(
+    start: Start<'_, 'py>,
+    query: &Bound<'py, PyAny>,
+    value: &Bound<'py, PyAny>,
+    parameters: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<usize> {
-    let (query, given) = (compiled(query)?, Given::of(value)?);
-    uninterrupted(document.py(), || {
-        edit_all(document, None, |editor| {
-            livebuf_query::set_all(editor, &query, given.value()).map_err(search)
+    let (query, given) = (compiled(query, parameters)?, Given::of(value)?);
+    uninterrupted(value.py(), || {
+        edit_all(value.py(), start, None, |editor, pointer| {
+            livebuf_query::set_all_at(editor, pointer, &query, given.value()).map_err(search)
         })
     })
 }
 
-pub(crate) fn remove_all(
-    document: &Bound<'_, Document>,
+pub(crate) fn remove_all<'py>(
+    py: Python<'py>,
+    start: Start<'_, 'py>,
     query: &Bound<'_, PyAny>,
+    parameters: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<usize> {
-    let query = compiled(query)?;
-    uninterrupted(document.py(), || {
-        edit_all(document, None, |editor| livebuf_query::remove_all(editor, &query).map_err(search))
+    let query = compiled(query, parameters)?;
+    uninterrupted(py, || {
+        edit_all(py, start, None, |editor, pointer| {
+            livebuf_query::remove_all_at(editor, pointer, &query).map_err(search)
+        })
     })
 }
 
@@ -660,63 +795,57 @@ pub(crate) fn remove_all(
 /// Where a match lies within another, the outer one must be seen with the inner one changed. So
 /// the function then gets values of a copy, which is edited along the way.
 pub(crate) fn update_all(
-    document: &Bound<'_, Document>,
+    base: Base,
     query: &Bound<'_, PyAny>,
     function: &Bound<'_, PyAny>,
+    parameters: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<usize> {
-    let (py, query) = (document.py(), compiled(query)?);
+    let (py, query) = (function.py(), compiled(query, parameters)?);
     let (places, edits) = uninterrupted(py, || {
-        let state = document.get().lock(py)?;
-        let root = state.whole()?.doc().root();
-        let found = query.find(root).map(|found| found.map(|found| found.into_location()));
-        let found = found.collect::<livebuf::Result<Vec<Location<'_>>>>();
-        let mut found = found.map_err(search)?;
-        found.sort_unstable();
-        found.dedup();
-        // The deepest and last first, as in the core.
-        let (mut shared, mut before) = (Places::default(), Vec::new());
-        let places = found.iter().rev().map(|place| {
-            let steps = place.steps();
-            let same = steps.iter().zip(&before).take_while(|(one, two)| one == two).count();
-            let place = shared.next(&steps, same);
-            before = steps;
-            place
-        });
-        Ok((places.collect::<Vec<_>>(), state.edits))
+        base.look(py, |_, state| {
+            let found = query.find(base.value(py, state)?);
+            let found = found.map(|found| found.map(|found| found.into_location()));
+            let found = found.collect::<livebuf::Result<Vec<Location<'_>>>>();
+            let mut found = found.map_err(search)?;
+            found.sort_unstable();
+            found.dedup();
+            // The deepest and last first, as in the core.
+            let (mut shared, mut before) = (Places::default(), Vec::new());
+            let places = found.iter().rev().map(|place| {
+                let steps = place.steps();
+                let same = steps.iter().zip(&before).take_while(|(one, two)| one == two).count();
+                let place = shared.next(&steps, same);
+                before = steps;
+                place
+            });
+            Ok((places.collect::<Vec<_>>(), state.edits))
+        })
     })?;
     // A match lies within the next one if it has all of its steps.
     let is_nested = places.windows(2).any(|pair| pair[0].shared_by(&pair[1]));
-    let copy = match is_nested {
-        true => {
-            let copy = snapshot(document.as_any())?;
-            let mut copy = Document::owned(py, &copy)?;
-            copy.source = None;
-            Some(Bound::new(py, copy)?)
-        }
-        false => None,
+    let seen = match (is_nested, &base) {
+        (false, base) => base.clone_ref(py),
+        (true, Base::Root(document)) => copied(document.bind(py))?,
+        (true, Base::Object(object)) => copied(object.bind(py))?,
+        (true, Base::Array(array)) => copied(array.bind(py))?,
     };
-    if document.get().lock(py)?.edits != edits {
+    if base.look(py, |_, state| Ok(state.edits))? != edits {
         return Err(Fault::Edited.into());
     }
     let mut updates = Vec::new();
     for place in &places {
-        let seen = copy.as_ref().unwrap_or(document);
-        let value = {
-            let state = seen.get().lock(py)?;
-            if copy.is_none() && state.edits != edits {
-                return Err(Fault::Edited.into());
+        let value = seen.look(py, |document, state| {
+            if !is_nested && state.edits != edits {
+                return Err(Fault::Edited);
             }
-            at(py, &state, seen, &Base::Root, &mut Vec::new(), &place.steps())
-        }?;
+            at(py, state, document, &seen, &mut Vec::new(), &place.steps())
+        })?;
         let new = function.call1((&value,))?;
         if new.is(&value) {
             continue;
         }
-        if let Some(copy) = &copy {
-            match place.location().to_pointer().as_str() {
-                "" => copy.setattr("root", &new)?,
-                pointer => copy.call_method1("set_pointer", (pointer, &new)).map(drop)?,
-            }
+        if is_nested {
+            set_at(seen.start(py), &place.location().to_pointer(), &new)?;
         }
         updates.push((place, new));
     }
@@ -727,13 +856,20 @@ pub(crate) fn update_all(
     if given.is_empty() {
         return Ok(0);
     }
-    edit_all(document, Some(edits), |editor| {
+    edit_all(py, base.start(py), Some(edits), |editor, pointer| {
         let set = editor.transaction(|editor| {
             for (place, new) in &given {
-                editor.set_pointer(&place.location().to_pointer(), new.value())?;
+                let place = format!("{pointer}{}", place.location().to_pointer());
+                editor.set_pointer(&place, new.value())?;
             }
             Ok::<usize, livebuf::Error>(given.len())
         });
         Ok(set?)
     })
+}
+
+/// A copy of a document or view, as a document.
+fn copied(object: &Bound<'_, PyAny>) -> PyResult<Base> {
+    let copy = Document::owned(object.py(), &snapshot(object)?)?;
+    Ok(Base::Root(Py::new(object.py(), copy)?))
 }

@@ -296,7 +296,7 @@ impl Delta {
             false => self.delta.apply(editor),
         };
         applied.map_err(Fault::from)?;
-        Document::settle_whole(&mut state);
+        document.settle_unknown(&mut state);
         Ok(())
     }
 
@@ -427,7 +427,7 @@ impl History {
                 (false, false) => steps.history.redo(editor)?,
             };
             steps.restart(editor);
-            Document::settle_whole(state);
+            self.document.get().settle_unknown(state);
             Ok(Some(Delta { delta }))
         })
     }

@@ -453,7 +453,7 @@ impl Table {
 /// >>> times = doc.root.table.column("time")
 /// >>> times.find(75.0), times.filter(70, 71), len(times)
 /// (10, [0, 1, 2], 100)
-#[pyclass(frozen, module = "livebuf")]
+#[pyclass(frozen, sequence, module = "livebuf")]
 pub(crate) struct Column {
     pub(crate) source: Columnar,
     pub(crate) path: Vec<String>,
@@ -481,6 +481,18 @@ impl Column {
     ) -> PyResult<R> {
         let view = self.source.view();
         view.read(py, |value| export::with_column(value, &self.path, rows, look))
+    }
+
+    /// The plain value of a row.
+    fn value<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        let row = self.rows.part(row..row + 1);
+        self.read_some(py, row, |column| match column.get(0)? {
+            Some(value) => {
+                let mut left = decode::default_budget(value.document_length());
+                Ok(decode::to_python_within(py, &value, &mut left)?)
+            }
+            None => Ok(py.None().into_bound(py)),
+        })
     }
 
     /// The same for a search whose answer are numbers of rows.
@@ -515,7 +527,7 @@ impl Column {
     }
 
     /// The value of a row as a plain one; `None` where the row has none. With a slice, the column
-    /// of these rows.
+    /// of these rows; a list of their values where it has steps.
     fn __getitem__<'py>(
         &self,
         py: Python<'py>,
@@ -525,7 +537,9 @@ impl Column {
         if let Ok(part) = index.cast::<PySlice>() {
             let part = part.indices(length as isize)?;
             if part.step != 1 {
-                return Err(PyValueError::new_err("a column's slice has the step 1"));
+                let rows = (0..part.slicelength as isize).map(|row| part.start + row * part.step);
+                let values = rows.map(|row| self.value(py, row as usize));
+                return Ok(PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_any());
             }
             let (start, stop) = (part.start as usize, part.stop.max(part.start) as usize);
             let rows = self.rows.part(start..stop);
@@ -537,20 +551,38 @@ impl Column {
         if row < 0 || row as usize >= length {
             return Err(error::index(py, given, length));
         }
-        let row = self.rows.part(row as usize..row as usize + 1);
-        self.read_some(py, row, |column| match column.get(0)? {
-            Some(value) => {
-                let mut left = decode::default_budget(value.document_length());
-                Ok(decode::to_python_within(py, &value, &mut left)?)
-            }
-            None => Ok(py.None().into_bound(py)),
-        })
+        self.value(py, row as usize)
     }
 
     /// The values as plain ones, from the first row on. They are read as they are asked for, some
     /// at a time.
     fn __iter__(slf: Bound<'_, Self>) -> ColumnValues {
         ColumnValues { column: slf.unbind(), next: 0, ready: Vec::new() }
+    }
+
+    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._views")?.getattr("backwards")?.call1((slf,))
+    }
+
+    /// The first row, from `start` up to `stop`, whose value equals this one, as a list's `index`.
+    /// Raises `ValueError` where there is none. `find` is faster.
+    #[pyo3(signature = (value, start=0, stop=isize::MAX, /))]
+    fn index<'py>(
+        slf: &Bound<'py, Self>,
+        value: &Bound<'py, PyAny>,
+        start: isize,
+        stop: isize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let views = slf.py().import("livebuf._views")?;
+        views.getattr("index")?.call1((slf, value, start, stop))
+    }
+
+    /// How many rows have a value that equals this one.
+    fn count<'py>(
+        slf: &Bound<'py, Self>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._views")?.getattr("count")?.call1((slf, value))
     }
 
     /// How the values are stored: `"I8"`, `"F64"`, `"String"`, `"Cells"` (any mix) and others.

@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use livebuf::Editor;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 
 use crate::error::{Fault, Held};
-use crate::history::ROLLED_BACK;
 use crate::lock::Kept;
 use crate::memory::Memory;
-use crate::view::{Document, State, new_layout};
+use crate::view::{Document, State, Views, new_layout};
+
+const ROLLED_BACK: &str = "it was made within a transaction that was rolled back; look it up again";
 
 const ELSEWHERE: &str = "the transaction was begun in another thread";
 const OVER: &str = "the transaction is not open";
@@ -62,27 +63,28 @@ impl State {
         }
     }
 
-    /// Rolls back to `depth` open transactions.
-    fn roll_back_to(&mut self, depth: u32) -> Held<()> {
+    /// Rolls back to `depth` open transactions. Returns what is to be dropped after the lock.
+    fn roll_back_to(&mut self, depth: u32, views: &Views) -> Held<Vec<Py<PyString>>> {
         let editor: &mut Editor<Memory> = self.editor_mut()?;
+        let mut left = Vec::new();
         if editor.transactions() <= depth {
-            return Ok(());
+            return Ok(left);
         }
         while editor.transactions() > depth {
             editor.rollback_transaction()?;
+            left.extend(views.restore(ROLLED_BACK));
         }
         self.edits += 1;
         self.layout = new_layout();
-        self.log.reset(ROLLED_BACK);
-        Ok(())
+        Ok(left)
     }
 }
 
 /// Edits of which all happen or none: `with doc.transaction(): ...`.
 ///
 /// An exception, or `rollback()`, takes back all edits since the transaction began: the
-/// document's bytes are as they were then. All views but those of the root are stale afterwards.
-/// What the edits removed stays alive for its views, as a copy. Transactions nest: an inner one
+/// document's bytes are as they were then. Views are again where they were, but those that were made
+/// within are stale, except of the root. What the edits removed stays alive for its views, as a copy. Transactions nest: an inner one
 /// can be taken back alone.
 ///
 /// The edits take place at once. Beside them only the bytes that they overwrite are kept, never a
@@ -124,8 +126,14 @@ impl Transaction {
         let task = current_task(py);
         let mut state = document.lock(py)?;
         document.begin_edit(py, &mut state)?;
+        document.views().save(py)?;
         let editor = state.editor_mut()?;
-        editor.begin_transaction()?;
+        if let Err(failure) = editor.begin_transaction() {
+            let saved = document.views().forget_saved();
+            drop(state);
+            drop(saved);
+            return Err(failure.into());
+        }
         let depth = editor.transactions();
         self.depth.store(depth, Ordering::Relaxed);
         if depth == 1 {
@@ -153,9 +161,11 @@ impl Transaction {
         if document.exports().load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported);
         }
-        state.roll_back_to(if commit { depth } else { depth - 1 })?;
+        let left = state.roll_back_to(if commit { depth } else { depth - 1 }, document.views())?;
+        let mut saved = None;
         if commit {
             state.editor_mut()?.commit_transaction()?;
+            saved = document.views().forget_saved();
             // Committing may lay out bytes anew.
             state.edits += 1;
         }
@@ -166,7 +176,7 @@ impl Transaction {
             state.release();
         }
         drop(state);
-        drop(task);
+        drop((task, left, saved));
         Ok(())
     }
 
@@ -228,13 +238,14 @@ impl Drop for Transaction {
                 state.editor = state.hidden.take();
             }
             let depth = self.depth.load(Ordering::Relaxed);
-            let rolled_back = state.roll_back_to(depth - 1).is_ok();
+            let left = state.roll_back_to(depth - 1, document.views());
+            let rolled_back = left.is_ok();
             let task = if depth == 1 { state.task.take() } else { None };
             if depth == 1 && rolled_back {
                 state.release();
             }
             drop(state);
-            drop(task);
+            drop((task, left.ok()));
         });
     }
 }

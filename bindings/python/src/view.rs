@@ -8,28 +8,28 @@
 //! it is paused meanwhile ([`CollectorPause`]). A thread that waits for the lock is detached
 //! from the interpreter.
 //!
-//! A view keeps a handle of the core and the chain of views above it. Many edits can make a
-//! handle stale. The view is then found again along its chain.
+//! A view keeps a handle of the core and the chain of views above it, with its key or index, which
+//! edits keep right. Where a handle is stale, since the editor is another one or remembers no more,
+//! the view is found again along its chain.
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, UnsafeCell};
+use std::collections::HashMap;
 use std::ffi::OsString;
-use std::hash::BuildHasher;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hashbrown::{DefaultHashBuilder, HashTable};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, NodeId, Storage, Value};
 use livebuf_arrow::Known;
-use pyo3::exceptions::PyResourceWarning;
+use pyo3::exceptions::{PyMemoryError, PyResourceWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::decode::{self, CollectorPause};
 use crate::error::{self, Fault, Held};
 use crate::extended;
-use crate::history::{Log, SHIFTED, Step, StepRef};
+use crate::history::{Move, Step, StepRef};
 use crate::lock::{Guard, Lock};
 use crate::memory::Memory;
 
@@ -40,7 +40,6 @@ pub(crate) const DETACH: usize = 4096;
 pub(crate) struct State {
     /// `None` when closed.
     pub(crate) editor: Option<Editor<Memory>>,
-    pub(crate) log: Log,
     /// Count of edits, for iterators.
     pub(crate) edits: u64,
     /// Changes when members get other positions, for iterators. No two documents have the same.
@@ -53,6 +52,11 @@ pub(crate) struct State {
     pub(crate) task: Option<Py<PyAny>>,
     /// The editor, while another task looks at the document.
     pub(crate) hidden: Option<Editor<Memory>>,
+    /// After how many edits the document was known to hold no space that edits left.
+    pub(crate) tidy: Option<u64>,
+    /// Bytes that come from elsewhere were validated before they were edited first, or found to
+    /// be damaged.
+    pub(crate) checked: bool,
 }
 
 impl State {
@@ -173,13 +177,14 @@ impl Document {
         Document {
             state: Lock::new(State {
                 editor: Some(editor),
-                log: Log::default(),
                 edits: 0,
                 layout: new_layout(),
                 known: Default::default(),
                 lent: false,
                 task: None,
                 hidden: None,
+                tidy: None,
+                checked: false,
             }),
             exports: AtomicUsize::new(0),
             kept: Mutex::default(),
@@ -188,10 +193,17 @@ impl Document {
         }
     }
 
-    /// A new document in memory of its own.
+    /// A document that was just encoded.
+    pub(crate) fn encoded(py: Python<'_>, editor: Editor<Memory>) -> PyResult<Document> {
+        let document = Document::around(editor);
+        document.lock(py)?.tidy = Some(0);
+        Ok(document)
+    }
+
+    /// A new document in memory of its own, of one that was just encoded.
     pub(crate) fn owned(py: Python<'_>, document: &DocBuf) -> PyResult<Document> {
         let memory = Memory::own(py, document.as_bytes().len())?;
-        Ok(Document::around(document.copy_to(memory).map_err(error::raise)?))
+        Document::encoded(py, document.copy_to(memory).map_err(error::raise)?)
     }
 
     #[inline]
@@ -357,8 +369,8 @@ impl Columnar {
     }
 }
 
-/// What is above a view. `Nothing` is above a view of the root. `None` stands for the root
-/// where there is no view of it.
+/// What is above a view, and its key or its index when it was made ([`Views`] has that of now).
+/// `Nothing` is above a view of the root. `None` stands for the root.
 pub(crate) enum Above {
     Nothing,
     Object(Option<Py<Object>>, Py<PyString>),
@@ -369,11 +381,11 @@ pub(crate) enum Above {
 struct Place {
     document: Py<Document>,
     above: Above,
-    /// Hash of the path, by the hasher of the document's [`Views`]; 0 until it is needed.
-    hash: Cell<u64>,
     node: NodeId,
-    /// Number of the newest event when the node was found.
-    seen: u64,
+    /// Where the document's [`Views`] have it.
+    slot: Cell<usize>,
+    /// Why it cannot be found again, if it cannot.
+    gone: Option<&'static str>,
 }
 
 /// A container of a document, as an [`Object`] or [`Array`] knows it.
@@ -385,108 +397,337 @@ pub(crate) struct View(UnsafeCell<Place>);
 // SAFETY: as the type says. The module asks for the interpreter's lock.
 unsafe impl Sync for View {}
 
-/// The views of a document that live: a few in the order in which they came, more by the hashes
-/// of their paths.
+/// A view that lives.
+#[derive(Clone, Copy)]
+struct Entry {
+    view: NonNull<View>,
+    /// The view above; null below the root, `ROOT` for views of the root, `GONE` for those that
+    /// are gone.
+    above: *const View,
+    /// The index in the array above; or what the key shares with few others, with the highest bit.
+    at: u64,
+}
+
+const ROOT: *const View = ptr::without_provenance(1);
+const GONE: *const View = ptr::without_provenance(2);
+
+/// [`Entry::at`] of a member.
+fn mark(key: &str) -> u64 {
+    let (bytes, mut part) = (key.as_bytes(), [0; 8]);
+    let length = bytes.len().min(8);
+    part[..length].copy_from_slice(&bytes[bytes.len() - length..]);
+    let last = u64::from_le_bytes(part);
+    (last ^ u64::from(*bytes.first().unwrap_or(&0)) << 40 ^ (bytes.len() as u64) << 48) | 1 << 63
+}
+
+/// The views of a document that live. An edit that takes or moves containers looks through them.
 ///
 /// Attached threads read and change this, one at a time, and run no Python code meanwhile. A
 /// view is in here from the moment at which it lies in a Python object.
 #[derive(Default)]
 pub(crate) struct Views {
-    /// Views that live as long as a look-up fit in here, which is faster than the table.
-    few: [Cell<Option<NonNull<View>>>; 8],
-    table: UnsafeCell<HashTable<NonNull<View>>>,
-    hasher: DefaultHashBuilder,
+    entries: UnsafeCell<Vec<Entry>>,
+    /// Where the views were that lived when each open transaction began.
+    saved: UnsafeCell<Vec<Saved>>,
 }
+
+pub(crate) type Saved = HashMap<NonNull<View>, (u64, Option<Py<PyString>>)>;
 
 // SAFETY: as the type says.
 unsafe impl Send for Views {}
 // SAFETY: as above.
 unsafe impl Sync for Views {}
 
-/// The hash of the root's path.
-pub(crate) const ROOT: u64 = 1;
+/// A container, to ask whether a view is right below it.
+#[derive(Clone, Copy)]
+pub(crate) enum Site<'a> {
+    /// That of a view; the root where there is none.
+    View(Option<&'a View>),
+    Path(&'a [Step]),
+}
+
+impl Site<'_> {
+    fn is(self, py: Python<'_>, view: Option<&View>) -> bool {
+        match self {
+            Site::View(site) => {
+                let (mut one, mut other) = (site, view);
+                loop {
+                    match (one, other) {
+                        (None, None) => return true,
+                        (Some(a), Some(b)) if ptr::eq(a, b) => return true,
+                        (Some(a), Some(b)) if a.step(py) == b.step(py) => {
+                            (one, other) = (a.parent(), b.parent());
+                        }
+                        _ => return false,
+                    }
+                }
+            }
+            Site::Path(path) => {
+                let mut other = view;
+                for step in path.iter().rev() {
+                    match other {
+                        Some(view) if view.step(py) == Some(step.into()) => other = view.parent(),
+                        _ => return false,
+                    }
+                }
+                other.is_none()
+            }
+        }
+    }
+}
 
 impl Views {
-    fn table(&self) -> &HashTable<NonNull<View>> {
-        // SAFETY: attached threads take turns, and no caller keeps the reference.
-        unsafe { &*self.table.get() }
+    #[allow(clippy::mut_from_ref, reason = "for attached threads, of which one runs")]
+    #[inline]
+    fn entries(&self) -> &mut Vec<Entry> {
+        // SAFETY: attached threads take turns, and no caller keeps the reference while another
+        // function of this type runs.
+        unsafe { &mut *self.entries.get() }
+    }
+
+    #[allow(clippy::mut_from_ref, reason = "as above")]
+    fn saved(&self) -> &mut Vec<Saved> {
+        // SAFETY: as above.
+        unsafe { &mut *self.saved.get() }
     }
 
     /// How many there are.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.few.iter().filter(|slot| slot.get().is_some()).count() + self.table().len()
+        self.entries().len()
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn add(&self, py: Python<'_>, view: &View) {
-        match self.few.iter().find(|slot| slot.get().is_none()) {
-            Some(slot) => slot.set(Some(view.into())),
-            None => self.add_to_table(py, view),
-        }
-    }
-
-    #[inline(never)]
-    fn add_to_table(&self, py: Python<'_>, view: &View) {
-        let hash = view.hash(py);
-        // SAFETY: as in `table`.
-        let table = unsafe { &mut *self.table.get() };
-        table.insert_unique(hash, view.into(), |other| {
-            // SAFETY: views in the table live. Their hashes were set when they came.
-            unsafe { other.as_ref() }.place().hash.get()
-        });
+        let (above, at) = match &view.place().above {
+            Above::Nothing => (ROOT, u64::MAX),
+            Above::Object(_, key) => {
+                (view.above(), mark(key.bind(py).to_str().unwrap_or_default()))
+            }
+            Above::Array(_, index) => (view.above(), *index as u64),
+        };
+        let above = if view.place().gone.is_some() { GONE } else { above };
+        let entries = self.entries();
+        view.place().slot.set(entries.len());
+        entries.push(Entry { view: view.into(), above, at });
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn remove(&self, view: &View) {
-        match self.few.iter().find(|slot| slot.get() == Some(view.into())) {
-            Some(slot) => slot.set(None),
-            None => self.remove_from_table(view),
+    fn remove(&self, view: &View) {
+        let (entries, slot) = (self.entries(), view.place().slot.get());
+        if entries.get(slot).is_none_or(|entry| entry.view != view.into()) {
+            return;
+        }
+        entries.swap_remove(slot);
+        if let Some(moved) = entries.get(slot) {
+            // SAFETY: views in here live.
+            unsafe { moved.view.as_ref() }.place().slot.set(slot);
+        } else if entries.is_empty() && entries.capacity() > 1024 {
+            *entries = Vec::new();
+        }
+        for saved in self.saved() {
+            saved.remove(&view.into());
         }
     }
 
-    #[inline(never)]
-    fn remove_from_table(&self, view: &View) {
-        // SAFETY: as in `table`.
-        let table = unsafe { &mut *self.table.get() };
-        let hash = view.place().hash.get();
-        if let Ok(entry) = table.find_entry(hash, |other| *other == view.into()) {
-            entry.remove();
-        }
-        if table.is_empty() && table.capacity() > 1024 {
-            *table = HashTable::new();
-        }
+    /// The index of a view in the array above.
+    fn index(&self, view: &View) -> usize {
+        self.entries().get(view.place().slot.get()).map_or(0, |entry| entry.at as usize)
     }
 
-    /// Views whose paths have a hash.
-    pub(crate) fn with_hash<'a>(
-        &'a self,
-        py: Python<'a>,
-        hash: u64,
-    ) -> impl Iterator<Item = &'a View> {
-        let few = self.few.iter().filter_map(Cell::get);
+    /// All that are not gone.
+    pub(crate) fn all(&self) -> Held<Vec<&View>> {
+        let mut all = error::room_for(self.len())?;
+        let entries = self.entries().iter().filter(|entry| entry.above != GONE);
         // SAFETY: views in here live.
-        let views = few.chain(self.table().iter_hash(hash).copied()).map(|v| unsafe { v.as_ref() });
-        views.filter(move |view| view.hash(py) == hash)
+        all.extend(entries.map(|entry| unsafe { entry.view.as_ref() }));
+        Ok(all)
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &View> {
-        let few = self.few.iter().filter_map(Cell::get);
-        // SAFETY: as above.
-        few.chain(self.table().iter().copied()).map(|view| unsafe { view.as_ref() })
+    /// Calls `found` with the places in the list of those right below a container, as far as
+    /// `wanted` says of [`Entry::at`].
+    fn each_below(
+        &self,
+        py: Python<'_>,
+        site: Site<'_>,
+        wanted: impl Fn(u64) -> bool,
+        mut found: impl FnMut(usize, &View),
+    ) {
+        // Most have the same view above.
+        let (mut last, mut is_below) = (GONE, false);
+        for slot in 0..self.len() {
+            let Entry { view, above, at } = self.entries()[slot];
+            if above == GONE || above == ROOT || !wanted(at) {
+                continue;
+            }
+            if above != last {
+                // SAFETY: a view keeps the one above it.
+                (last, is_below) = (above, site.is(py, unsafe { above.as_ref() }));
+            }
+            if is_below {
+                // SAFETY: views in here live.
+                found(slot, unsafe { view.as_ref() });
+            }
+        }
     }
 
-    pub(crate) fn below(&self, hash: u64, step: StepRef<'_>) -> u64 {
-        let hash = match step {
-            StepRef::Key(key) => self.hasher.hash_one((hash, key)),
-            StepRef::Index(index) => self.hasher.hash_one((hash, index)),
-        };
-        // 0 stands for a hash that was not needed yet.
-        hash.max(1)
+    /// Views right below a container: of a member, of elements from one index up to another, or
+    /// all. They are ordered by their places.
+    pub(crate) fn below(
+        &self,
+        py: Python<'_>,
+        site: Site<'_>,
+        wanted: impl Fn(StepRef<'_>) -> bool,
+        member: Option<&str>,
+    ) -> Held<Vec<&View>> {
+        let marked = member.map(mark);
+        let is_marked = |at| marked.is_none_or(|marked| marked == at);
+        let mut count = 0;
+        self.each_below(py, site, is_marked, |_, _| count += 1);
+        let mut views = error::room_for(count)?;
+        self.each_below(py, site, is_marked, |slot, view| {
+            if view.step(py).is_some_and(&wanted) {
+                // SAFETY: views in here live.
+                views.push((self.entries()[slot].at, unsafe { NonNull::from(view).as_ref() }));
+            }
+        });
+        views.sort_unstable_by_key(|&(at, _)| at);
+        Ok(views.into_iter().map(|(_, view)| view).collect())
     }
 
-    pub(crate) fn hash(&self, path: &[Step]) -> u64 {
-        path.iter().fold(ROOT, |hash, step| self.below(hash, step.into()))
+    /// Lets views right below a container follow what an edit moved. Returns keys that are to be
+    /// dropped later.
+    pub(crate) fn follow(
+        &self,
+        py: Python<'_>,
+        site: Site<'_>,
+        moves: &[Move],
+    ) -> Vec<Py<PyString>> {
+        let mut left = Vec::new();
+        for way in moves {
+            let Move::Renamed(from, to) = way else { continue };
+            self.each_below(
+                py,
+                site,
+                |at| at == mark(from),
+                |slot, view| {
+                    if view.step(py) != Some(StepRef::Key(from)) {
+                        return;
+                    }
+                    // SAFETY: the document's lock is held, and nobody has a reference into the place.
+                    let place = unsafe { &mut *view.0.get() };
+                    if let Above::Object(_, key) = &mut place.above {
+                        left.push(std::mem::replace(key, PyString::new(py, to).unbind()));
+                    }
+                    self.entries()[slot].at = mark(to);
+                },
+            );
+        }
+        if moves.iter().all(|way| matches!(way, Move::Renamed(..))) {
+            return left;
+        }
+        self.each_below(
+            py,
+            site,
+            |at| at >> 63 == 0,
+            |slot, view| {
+                let entry = &mut self.entries()[slot];
+                match moves.iter().try_fold(entry.at as usize, |index, way| way.follow(index)) {
+                    Some(index) => entry.at = index as u64,
+                    None => view.leave("it was removed"),
+                }
+            },
+        );
+        left
+    }
+
+    /// Moves views to the documents to which views above them were moved. Returns what they held.
+    pub(crate) fn follow_above(
+        &self,
+        document: &Bound<'_, Document>,
+        left: &mut Vec<(Py<Document>, Above)>,
+    ) {
+        let (py, mut slot) = (document.py(), 0);
+        while let Some(entry) = self.entries().get(slot) {
+            // SAFETY: views in here live.
+            let view = unsafe { entry.view.as_ref() };
+            let mut next = if entry.above == GONE { None } else { view.parent() };
+            while let Some(above) = next.filter(|above| !above.has_left(document)) {
+                next = above.parent();
+            }
+            match next {
+                Some(above) => {
+                    // Right below the root of the copy there is no view above. Another view is at
+                    // this place of the list afterwards.
+                    let is_below = view.parent().is_some_and(View::is_root);
+                    let place = is_below.then(|| view.below_root(py));
+                    left.push(view.move_to(&above.document(py), place));
+                }
+                None => slot += 1,
+            }
+        }
+    }
+
+    /// Remembers where the views are, as a transaction begins.
+    pub(crate) fn save(&self, py: Python<'_>) -> Held<()> {
+        let (mut saved, count) = (Saved::new(), self.len());
+        saved.try_reserve(count).map_err(|_| PyMemoryError::new_err(()))?;
+        for entry in
+            self.entries().iter().filter(|entry| entry.above != GONE && entry.above != ROOT)
+        {
+            // SAFETY: views in here live.
+            let key = match &unsafe { entry.view.as_ref() }.place().above {
+                Above::Object(_, key) => Some(key.clone_ref(py)),
+                _ => None,
+            };
+            saved.insert(entry.view, (entry.at, key));
+        }
+        self.saved().push(saved);
+        Ok(())
+    }
+
+    /// A transaction was committed.
+    pub(crate) fn forget_saved(&self) -> Option<Saved> {
+        self.saved().pop()
+    }
+
+    /// A transaction was rolled back: views are where they were when it began, and younger ones
+    /// are gone. Returns what is to be dropped later.
+    pub(crate) fn restore(&self, why: &'static str) -> Vec<Py<PyString>> {
+        let mut saved = self.saved().pop().unwrap_or_default();
+        let mut left = Vec::new();
+        for entry in self.entries() {
+            if entry.above == ROOT {
+                continue;
+            }
+            // SAFETY: views in here live, and the document's lock is held.
+            let (view, place) = unsafe { (entry.view.as_ref(), &mut *entry.view.as_ref().0.get()) };
+            let stays =
+                view.parent().is_none_or(|above| above.place().document.is(&place.document));
+            match saved.remove(&entry.view) {
+                Some((at, before)) if stays => {
+                    place.gone = None;
+                    (entry.above, entry.at) = (view.above(), at);
+                    if let (Above::Object(_, key), Some(before)) = (&mut place.above, before) {
+                        left.push(std::mem::replace(key, before));
+                    }
+                }
+                _ => {
+                    place.gone = Some(why);
+                    entry.above = GONE;
+                }
+            }
+        }
+        left
+    }
+
+    /// Any place may hold something else than its views saw: all but those of the root are gone.
+    pub(crate) fn leave(&self, why: &'static str) {
+        for entry in self.entries().iter_mut().filter(|entry| entry.above != ROOT) {
+            // SAFETY: views in here live, and the document's lock is held.
+            unsafe { (*entry.view.as_ref().0.get()).gone = Some(why) };
+            entry.above = GONE;
+        }
     }
 }
 
@@ -499,9 +740,9 @@ impl Drop for View {
 impl View {
     /// A view of a handle that was just found. Call [`keep`](Self::keep) once it has its final
     /// place in memory.
-    pub(crate) fn new(document: Py<Document>, above: Above, node: NodeId, state: &State) -> View {
-        let seen = state.log.number();
-        View(UnsafeCell::new(Place { document, above, hash: Cell::new(0), node, seen }))
+    pub(crate) fn new(document: Py<Document>, above: Above, node: NodeId) -> View {
+        let slot = Cell::new(usize::MAX);
+        View(UnsafeCell::new(Place { document, above, node, slot, gone: None }))
     }
 
     /// Tells the document of the view, which must not move in memory any more.
@@ -510,15 +751,18 @@ impl View {
         self.place().document.get().views().add(py, self);
     }
 
-    /// Moves the view to another document. Call [`keep`](Self::keep) afterwards. Returns what
+    /// Moves the view to another document, where it is found again along its chain. Returns what
     /// the view held before. The locks of both documents must be held.
     pub(crate) fn move_to(
         &self,
         document: &Bound<'_, Document>,
         above: Option<Above>,
-        node: NodeId,
-        seen: u64,
     ) -> (Py<Document>, Above) {
+        let py = document.py();
+        let index = match self.place().above {
+            Above::Array(..) => Some(self.index()),
+            _ => None,
+        };
         self.place().document.get().views().remove(self);
         // SAFETY: both documents' locks are held, and nobody has a reference into the place.
         let place = unsafe { &mut *self.0.get() };
@@ -527,13 +771,31 @@ impl View {
             Some(above) => std::mem::replace(&mut place.above, above),
             None => Above::Nothing,
         };
-        (place.node, place.seen, place.hash) = (node, seen, Cell::new(0));
+        if let (Above::Array(_, at), Some(index)) = (&mut place.above, index) {
+            *at = index;
+        }
+        self.keep(py);
         (left, above)
     }
 
-    /// Number of the newest event when the view's place was found.
-    pub(crate) fn seen(&self) -> u64 {
-        self.place().seen
+    /// The view cannot be found again. The document's lock must be held.
+    pub(crate) fn leave(&self, why: &'static str) {
+        // SAFETY: as `move_to`.
+        let place = unsafe { &mut *self.0.get() };
+        place.gone = Some(why);
+        let entries = place.document.get().views().entries();
+        if let Some(entry) = entries.get_mut(place.slot.get()) {
+            entry.above = GONE;
+        }
+    }
+
+    /// Puts the view at another index of the array above. The document's lock must be held.
+    pub(crate) fn put(&self, index: usize) {
+        let place = self.place();
+        let entries = place.document.get().views().entries();
+        if let Some(entry) = entries.get_mut(place.slot.get()) {
+            entry.at = index as u64;
+        }
     }
 
     #[inline]
@@ -542,14 +804,24 @@ impl View {
         unsafe { &*self.0.get() }
     }
 
-    /// The hash of the path.
-    pub(crate) fn hash(&self, py: Python<'_>) -> u64 {
-        let Place { hash, document, .. } = self.place();
-        if hash.get() == 0 {
-            let above = self.parent().map_or(ROOT, |parent| parent.hash(py));
-            hash.set(self.step(py).map_or(ROOT, |step| document.get().views().below(above, step)));
-        }
-        hash.get()
+    /// Whether it is a view of the root.
+    #[inline]
+    pub(crate) fn is_root(&self) -> bool {
+        matches!(self.place().above, Above::Nothing)
+    }
+
+    /// The container, for [`Site`]: none for the root.
+    pub(crate) fn site(&self) -> Site<'_> {
+        Site::View((!self.is_root()).then_some(self))
+    }
+
+    /// The view above; null where there is none.
+    fn above(&self) -> *const View {
+        self.parent().map_or(ptr::null(), ptr::from_ref)
+    }
+
+    fn index(&self) -> usize {
+        self.place().document.get().views().index(self)
     }
 
     /// The document that the view belongs to now. It is another one after an edit took the
@@ -584,7 +856,16 @@ impl View {
             Above::Nothing => None,
             // A key that was looked up has UTF-8.
             Above::Object(_, key) => Some(StepRef::Key(key.bind(py).to_str().unwrap_or_default())),
-            Above::Array(_, index) => Some(StepRef::Index(*index)),
+            Above::Array(..) => Some(StepRef::Index(self.index())),
+        }
+    }
+
+    /// The same below the root: where the view above is a view of that.
+    pub(crate) fn below_root(&self, py: Python<'_>) -> Above {
+        match &self.place().above {
+            Above::Nothing => Above::Nothing,
+            Above::Object(_, key) => Above::Object(None, key.clone_ref(py)),
+            Above::Array(..) => Above::Array(None, self.index()),
         }
     }
 
@@ -593,10 +874,8 @@ impl View {
         let mut path = Vec::new();
         let mut view = Some(self);
         while let Some(at) = view {
-            // Views that went to another document took those below along, except for stale
-            // ones.
-            if !at.place().document.is(&self.place().document) {
-                return Err(Fault::Stale(SHIFTED));
+            if let Some(why) = at.place().gone {
+                return Err(Fault::Stale(why));
             }
             path.extend(at.step(py).map(StepRef::to_step));
             view = at.parent();
@@ -618,46 +897,55 @@ impl View {
         Ok(pointer)
     }
 
-    /// The handle. A stale one is found again.
+    /// The handle as of now. A stale one is found again.
     #[inline]
     pub(crate) fn node(&self, py: Python<'_>, state: &State) -> Held<NodeId> {
-        let &Place { node, seen, .. } = self.place();
-        if seen == state.log.number() && state.editor()?.is_current(node) {
-            return Ok(node);
+        let node = self.place().node;
+        match state.editor()?.renewed(node) {
+            Some(now) if self.place().gone.is_none() => {
+                Ok(if now == node { node } else { self.found(now) })
+            }
+            _ => self.find_again(py, state),
         }
-        self.find_again(py, state, seen)
+    }
+
+    /// The handle when it was last asked for.
+    pub(crate) fn last(&self) -> NodeId {
+        self.place().node
+    }
+
+    /// Remembers where the container was found.
+    fn found(&self, node: NodeId) -> NodeId {
+        // SAFETY: the caller borrows the state, so the lock is held, and by this thread.
+        unsafe { (*self.0.get()).node = node };
+        node
     }
 
     #[cold]
-    fn find_again(&self, py: Python<'_>, state: &State, seen: u64) -> Held<NodeId> {
-        const GONE: Fault = Fault::Stale("its place is gone");
-        state.log.check(seen, || self.path(py))?;
+    fn find_again(&self, py: Python<'_>, state: &State) -> Held<NodeId> {
+        const NOTHING: Fault = Fault::Stale("its place is gone");
+        if let Some(why) = self.place().gone {
+            return Err(Fault::Stale(why));
+        }
         let editor = state.editor()?;
         let above = match self.parent() {
             Some(parent) => parent.node(py, state)?,
-            None => editor.root_id().ok_or(GONE)?,
+            None => editor.root_id().ok_or(NOTHING)?,
         };
         let node = match self.step(py) {
             None => above,
-            Some(StepRef::Key(key)) => editor.child(above, key)?.ok_or(GONE)?,
-            Some(StepRef::Index(index)) => editor.child(above, index)?.ok_or(GONE)?,
+            Some(StepRef::Key(key)) => editor.child(above, key)?.ok_or(NOTHING)?,
+            Some(StepRef::Index(index)) => editor.child(above, index)?.ok_or(NOTHING)?,
         };
-        // SAFETY: the state is borrowed, so the lock is held, and by this thread.
-        unsafe { ((*self.0.get()).node, (*self.0.get()).seen) = (node, state.log.number()) };
-        Ok(node)
-    }
-
-    /// Whether no event in the log made it stale.
-    pub(crate) fn is_good(&self, py: Python<'_>, log: &Log) -> bool {
-        log.check(self.place().seen, || self.path(py)).is_ok()
+        Ok(self.found(node))
     }
 
     /// Calls `look` with the view's document, under its lock.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn look<R>(
+    fn look<'py, R>(
         &self,
-        py: Python<'_>,
-        look: impl FnOnce(&Bound<'_, Document>, &mut State) -> Held<R>,
+        py: Python<'py>,
+        look: impl FnOnce(&Bound<'py, Document>, &mut State) -> Held<R>,
     ) -> PyResult<R> {
         // The view, and so the document, stays where it is while the lock is held.
         let document = self.place().document.bind(py);
@@ -669,10 +957,10 @@ impl View {
 
     #[cold]
     #[inline(never)]
-    fn look_later<R>(
+    fn look_later<'py, R>(
         &self,
-        py: Python<'_>,
-        look: impl FnOnce(&Bound<'_, Document>, &mut State) -> Held<R>,
+        py: Python<'py>,
+        look: impl FnOnce(&Bound<'py, Document>, &mut State) -> Held<R>,
     ) -> Held<R> {
         loop {
             let document = self.document(py);
@@ -709,10 +997,10 @@ impl View {
 
     /// Calls `look` with the container's handle, to read it and to make views below it.
     #[inline]
-    pub(crate) fn reach<R>(
+    pub(crate) fn reach<'py, R>(
         &self,
-        py: Python<'_>,
-        look: impl FnOnce(&Bound<'_, Document>, &mut State, NodeId) -> Held<R>,
+        py: Python<'py>,
+        look: impl FnOnce(&Bound<'py, Document>, &mut State, NodeId) -> Held<R>,
     ) -> PyResult<R> {
         self.look(py, |document, state| {
             state.whole()?;
@@ -787,14 +1075,19 @@ pub(crate) fn found<'py>(
 /// A view of a container.
 pub(crate) fn child<'py>(
     py: Python<'py>,
-    state: &State,
     document: &Bound<'_, Document>,
     value: (Kind, NodeId),
     above: Above,
 ) -> Held<Bound<'py, PyAny>> {
     let (kind, node) = value;
     let _pause = CollectorPause::new();
-    let view = View::new(document.clone().unbind(), above, node, state);
+    // Below the root there is no need for a view of it. The caller keeps the view.
+    let above = match above {
+        Above::Object(Some(object), key) if object.get().view.is_root() => Above::Object(None, key),
+        Above::Array(Some(array), index) if array.get().view.is_root() => Above::Array(None, index),
+        above => above,
+    };
+    let view = View::new(document.clone().unbind(), above, node);
     Ok(match kind {
         Kind::Object => {
             let object = Bound::new(py, Object { view })?;
@@ -807,4 +1100,16 @@ pub(crate) fn child<'py>(
             array.into_any()
         }
     })
+}
+
+/// The root as a Python object.
+pub(crate) fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
+    let (py, document) = (slf.py(), slf.get());
+    let state = document.lock(py)?;
+    let editor = state.whole()?;
+    let value = editor.doc().root();
+    match editor.root_id() {
+        None => decode::scalar(py, &value),
+        Some(node) => child(py, slf, (value.kind(), node), Above::Nothing),
+    }
 }

@@ -84,13 +84,14 @@ class TestDicts:
 
 class TestCopies:
     @pytest.mark.parametrize("key", ["a", "o", "rows"])
-    def test_a_view_becomes_a_document(self, doc: Document, key: str) -> None:
+    def test_a_view_becomes_a_view_of_a_copy(self, doc: Document, key: str) -> None:
         view = doc[key]
         made = [copy.copy(view), copy.deepcopy(view), view.copy()]
         made += [pickle.loads(pickle.dumps(view, protocol)) for protocol in range(6)]
         for found in made:
-            assert type(found) is Document and found == view.to_python()
-        made[0].root.clear()
+            assert type(found) is type(view) and found == view.to_python()
+            assert found.document is not doc and found.document.root == found
+        made[0].clear()
         assert view == made[1]
 
     def test_buffers_out_of_band(self, doc: Document) -> None:

@@ -275,21 +275,57 @@ def test_hostile_deltas(chance: random.Random) -> None:
     assert applied > 0
 
 
-def test_views_are_stale_after_deltas_undo_and_patches(doc: livebuf.Document) -> None:
+def test_views_are_stale_after_deltas_and_undo(doc: livebuf.Document) -> None:
     doc.set_state()
     copy = doc.copy()
     with doc.recording(delta=True) as changes:
         doc["n"] = 2
-    for change in (
-        lambda: changes.delta.apply(copy),
-        lambda: copy.patch([{"op": "add", "path": "/n", "value": 3}]),
-        lambda: copy.merge({"n": 4}),
-    ):
-        root, row = copy.root, copy["rows"][0]
+    history = doc.history()
+    doc["n"] = 3
+    for document, change in ((copy, lambda: changes.delta.apply(copy)), (doc, history.undo)):
+        root, row = document.root, document["rows"][0]
         change()
         assert root["rows"][0]["a"] == 1
         with pytest.raises(livebuf.StaleError, match="as a whole"):
             row["a"]
+
+
+def test_views_follow_through_patches_and_queries(doc: livebuf.Document) -> None:
+    """Bug: all views but those of the root were stale after a patch, a merge, or an edit of all
+    matches. Those of what is still there follow it; others keep what they showed."""
+    doc.root = {"rows": [{"a": n, "in": {"b": [n]}} for n in range(5)], "o": {"p": {}}, "n": 1}
+    rows, three, one = doc["rows"], doc["rows"][3], doc["rows"][1]
+    inner, deep, p = one["in"], three["in"]["b"], doc["o"]["p"]
+    doc.patch([{"op": "remove", "path": "/rows/1"}, {"op": "add", "path": "/rows/0", "value": {}}])
+    assert three == {"a": 3, "in": {"b": [3]}} and three.document is doc and deep == [3]
+    assert one == {"a": 1, "in": {"b": [1]}} and one.document is inner.document is not doc
+    inner["b"].append(2)
+    assert one["in"]["b"] == [1, 2]
+    doc.patch([{"op": "remove", "path": "/rows/0"}])
+    three["a"] = 33
+    assert rows[2] == {"a": 33, "in": {"b": [3]}} and doc.pointer("/rows/2/in/b") == deep
+    doc.merge({"n": 2, "o": {"q": 1}})
+    p["x"] = 1
+    assert doc["o"] == {"p": {"x": 1}, "q": 1}
+    assert doc.remove_all("$.rows[?@.a < 3]") == 2
+    assert three.document is doc and rows.to_python() == [three.to_python(), rows[1].to_python()]
+    assert doc.set_all("$.rows[*].in.b", None) == 2
+    assert deep == [3] and deep.document is not doc and three["in"]["b"] is None
+    doc.merge({"rows": None, "o": None})
+    assert three == {"a": 33, "in": {"b": None}} and p == {"x": 1} and len(rows) == 2
+    assert rows.document is three.document is not p.document
+    doc.validate()
+
+
+def test_a_patch_in_more_places_than_are_remembered() -> None:
+    doc = livebuf.Document.from_python({"rows": [{"n": n, "in": [n]} for n in range(9000)]})
+    view, gone = doc["rows"][8999], doc["rows"][1]
+    removed = [{"op": "remove", "path": "/rows/0"} for _ in range(8000)]
+    doc.patch(removed)
+    for old in (view, gone):
+        with pytest.raises(livebuf.StaleError, match="too many places"):
+            len(old)
+    assert doc["rows"][999]["n"] == 8999
 
 
 def test_undo_and_redo(chance: random.Random) -> None:

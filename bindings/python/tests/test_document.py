@@ -830,3 +830,86 @@ class TestRefresh:
         seen += items
         assert [key for key, _ in seen] == [f"k{n}" for n in range(300)]
         assert dict(seen)["k100"] == "another text"
+
+
+def test_as_a_mapping_or_sequence() -> None:
+    """Bug: a document had `get` and `keys`, and no `pop`, `update`, `setdefault` or `append`."""
+    doc = livebuf.from_json('{"a": 1}')
+    doc.update({"b": 2}, c=3)
+    assert doc.pop("b") == 2 and doc.pop("b", None) is None and doc.setdefault("l", []) == []
+    doc["l"].append(1)
+    doc |= {"d": 4}
+    assert doc | {"a": 5} == {"a": 5, "c": 3, "l": [1], "d": 4} and ({} | doc) == doc
+    assert doc.popitem() == ("d", 4)
+    with pytest.raises(KeyError):
+        doc.pop("x")
+    for use in (lambda: doc.append(1), lambda: doc.sort(), lambda: doc.index(1)):
+        with pytest.raises(livebuf.WrongTypeError, match="root is no array"):
+            use()
+    doc.clear()
+    assert doc == {}
+    array = livebuf.from_json("[3, 1]")
+    array.append(2)
+    array.extend([9, 9])
+    array += [7]
+    array.insert(0, 0)
+    array.remove(9)
+    assert array.pop() == 7 and array.pop(0) == 0 and array.index(2) == 2 and array.count(9) == 1
+    array.sort(reverse=True)
+    array.reverse()
+    assert array == [1, 2, 3, 9] and array + [4] == [1, 2, 3, 9, 4] == [1] + array[1:] + [4]
+    assert array.get(-1) == 9 and array.get(7) is None and array.root.get(7, 5) == 5
+    for use in (lambda: array.update(a=1), lambda: array.setdefault("a"), lambda: array.popitem()):
+        with pytest.raises(livebuf.WrongTypeError, match="root is no object"):
+            use()
+    with pytest.raises(livebuf.WrongTypeError, match="no object or array"):
+        livebuf.from_json("5").pop()
+
+
+def test_dumps_of_a_document_writes_its_bytes(tmp_path: Path) -> None:
+    """Bug: it was encoded anew, as slowly as from JSON."""
+    doc = Document.from_python([{"id": n, "name": f"user {n}"} for n in range(3000)])
+    assert livebuf.dumps(doc) is livebuf.dumps(doc) and livebuf.dumps(doc) == bytes(doc)
+    livebuf.dump(doc, tmp_path / "one.lbuf")
+    assert (tmp_path / "one.lbuf").read_bytes() == bytes(doc)
+    stored = Document(bytes(doc))
+    assert livebuf.dumps(stored) is bytes(stored)
+    plain = Document.from_python([{"a": n} for n in range(300)], tables=False)
+    assert livebuf.dumps(plain) == bytes(plain)
+    plain.compact()
+    assert livebuf.dumps(plain) == bytes(plain) != livebuf.dumps(plain, tables=False)
+    doc[0]["name"] = "x" * 5000
+    doc[0]["name"] = "a secret that is gone"
+    del doc[0]["name"]
+    assert livebuf.loads(livebuf.dumps(doc)) == doc.to_python()
+    assert len(livebuf.dumps(doc)) < len(bytes(doc)) and b"secret" not in livebuf.dumps(doc)
+    assert livebuf.loads(livebuf.dumps(doc, sort_keys=True)) == doc.to_python()
+    with doc.transaction() as changes:
+        doc.root.append(1)
+        assert livebuf.loads(livebuf.dumps(doc))[-1] == 1
+        changes.rollback()
+
+
+def test_bytes_from_elsewhere_are_validated_by_the_first_edit(tmp_path: Path) -> None:
+    """Bug: 96 bytes grew to 136,160 in 2,000 sets, with the old password still in them."""
+    payload = livebuf.dumps({"password": "first secret of all", "n": 1})
+    livebuf.dump({"password": "first secret of all", "n": 1}, tmp_path / "file.lbuf")
+    documents = [
+        Document(bytearray(payload)),
+        Document(payload).editable(),
+        pickle.loads(pickle.dumps(Document(payload))),
+        livebuf.open(tmp_path / "file.lbuf", "r+"),
+    ]
+    for doc in documents:
+        assert not doc.trusted and doc["n"] == 1
+        for number in range(2000):
+            doc["password"] = "a secret of many letters " + "x" * (number % 60)
+        assert doc.trusted and doc.nbytes < 1000
+        assert b"first secret" not in bytes(doc)
+        doc.close()
+    # Damaged ones are edited as they are.
+    damaged = bytearray(livebuf.dumps({"a": [1, 2, "text of many letters"], "b": 1}))
+    damaged[damaged.index(b"text of")] = 0xFF
+    doc = Document(damaged)
+    doc["b"] = 2
+    assert doc["b"] == 2 and not doc.trusted

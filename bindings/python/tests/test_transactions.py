@@ -61,8 +61,8 @@ def test_what_was_begun_within_and_not_ended_is_taken_back(doc: livebuf.Document
         inner.commit()
 
 
-def test_views_are_stale_after_rolling_back(doc: livebuf.Document) -> None:
-    root, row = doc.root, doc["rows"][1]
+def test_views_are_back_after_rolling_back(doc: livebuf.Document) -> None:
+    root, row = doc.root, doc["rows"][0]
     with doc.transaction() as changes:
         doc["rows"].insert(0, {"a": 0, "b": "w"})
         inserted = doc["rows"][0]
@@ -70,11 +70,30 @@ def test_views_are_stale_after_rolling_back(doc: livebuf.Document) -> None:
         del doc["rows"][2]
         changes.rollback()
     assert root["n"] == 1 and len(root["rows"]) == 2
-    for view in (row, inserted):
-        with pytest.raises(livebuf.StaleError):
-            view["a"]
+    assert row["a"] == 1 and row.document is doc
+    with pytest.raises(livebuf.StaleError, match="rolled back"):
+        inserted["a"]
     assert removed["a"] == 2, "what was removed lives on as a copy"
     assert doc["rows"][1]["a"] == 2
+
+
+def test_views_are_back_after_each_savepoint(doc: livebuf.Document) -> None:
+    rows, first, second = doc["rows"], doc["rows"][0], doc["rows"][1]
+    with doc.transaction() as outer:
+        rows.reverse()
+        with doc.transaction() as inner:
+            rows.insert(0, {"a": 0})
+            doc.root.rename("rows", "others")
+            assert first["a"] == 1 and second["a"] == 2
+            inner.rollback()
+        assert rows[0]["a"] == 2 == second["a"] and first["a"] == 1
+        first["a"] = 11
+        outer.rollback()
+    assert first["a"] == 1 and second["a"] == 2 and rows[0].to_python() == first.to_python()
+    with doc.transaction():
+        rows.swap(0, 1)
+    first["a"] = 111
+    assert [row["a"] for row in rows] == [2, 111]
 
 
 def test_an_abandoned_transaction_is_rolled_back(doc: livebuf.Document) -> None:

@@ -28,7 +28,7 @@
 //! |---|---|
 //! | operations in a list, from JSON text, a document or a view | [`Patch`], [`Operation`] |
 //! | applying them | [`Patch::apply`] |
-//! | members that are merged in | [`merge`], [`merge_json`] |
+//! | members that are merged in | [`merge`], [`merge_at`], [`merge_json`] |
 //! | what differs, as a patch | [`diff`], [`merge_diff`] |
 //! | what differs, for people to read | [`changes`], [`Change`] |
 //! | what went wrong, at which operation and where | [`PatchError`] |
@@ -55,5 +55,5 @@ mod sequence;
 
 pub use diff::{Change, DiffOptions, changes, diff, merge_diff};
 pub use error::{PatchError, PatchErrorKind, Result};
-pub use merge::{merge, merge_json};
+pub use merge::{merge, merge_at, merge_json};
 pub use patch::{Operation, Patch};

@@ -37,8 +37,27 @@ pub fn merge<'p, S: Storage, O: Observer>(
     editor: &mut Editor<S, O>,
     patch: impl AsValue<'p>,
 ) -> Result<()> {
+    merge_at(editor, "", patch)
+}
+
+/// [`merge`] into the value at a JSON pointer.
+///
+/// # Errors
+/// As [`merge`]; where the pointer leads nowhere.
+///
+/// ```
+/// let mut doc = livebuf::json!({"laps": [{"sec": 88.4, "note": "pit"}]});
+/// livebuf_patch::merge_at(&mut doc, "/laps/0", &livebuf::json!({"note": null}))?;
+/// assert_eq!(livebuf_json::to_string(&doc)?, r#"{"laps":[{"sec":88.4}]}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn merge_at<'p, S: Storage, O: Observer>(
+    editor: &mut Editor<S, O>,
+    pointer: &str,
+    patch: impl AsValue<'p>,
+) -> Result<()> {
     let patch = valid(patch)?;
-    editor.transaction(|editor| merge_valid(editor, patch))
+    editor.transaction(|editor| merge_valid(editor, pointer, patch))
 }
 
 /// [`merge`] with a patch in JSON text (UTF-8).
@@ -68,16 +87,17 @@ struct Open<'p> {
 
 fn merge_valid<S: Storage, O: Observer>(
     editor: &mut Editor<S, O>,
+    pointer: &str,
     patch: Value<'_, Valid>,
 ) -> Result<()> {
     let Some(members) = patch.as_object() else {
-        editor.set_root(patch)?;
+        editor.set_pointer(pointer, patch)?;
         return Ok(());
     };
-    let root = match editor.root_id() {
-        Some(node) if editor.root().is_object() => node,
+    let root = match editor.find(pointer)? {
+        Some(node) if editor.value(node)?.is_object() => node,
         _ => {
-            put(patch, |value| editor.set_root(value).map(|_| ()))?;
+            put(patch, |value| editor.set_pointer(pointer, value).map(|_| ()))?;
             return Ok(());
         }
     };
@@ -89,13 +109,13 @@ fn merge_valid<S: Storage, O: Observer>(
         };
         if !editor.is_current(object.node) {
             // A small buffer remembers few edits: look the objects up again.
-            look_up(editor, &mut open)?;
+            look_up(editor, pointer, &mut open)?;
         }
         let Some(&Open { node, .. }) = open.last() else { break };
         match member(editor, node, key, value) {
             Ok(None) => {}
             Ok(Some(below)) => open.push(below),
-            Err(error) => return Err(error.at(&place(&open, key))),
+            Err(error) => return Err(error.at(&place(pointer, &open, key))),
         }
     }
     Ok(())
@@ -129,10 +149,14 @@ fn member<'p, S: Storage, O: Observer>(
     Ok(None)
 }
 
-/// Finds the open objects again, from the root on.
-fn look_up<S: Storage, O: Observer>(editor: &Editor<S, O>, open: &mut [Open<'_>]) -> Result<()> {
+/// Finds the open objects again, from the value at the pointer on.
+fn look_up<S: Storage, O: Observer>(
+    editor: &Editor<S, O>,
+    pointer: &str,
+    open: &mut [Open<'_>],
+) -> Result<()> {
     let gone = || PatchError::from(livebuf::Error::new(livebuf::ErrorKind::StaleHandle, 0));
-    let mut node = editor.root_id().ok_or_else(gone)?;
+    let mut node = editor.find(pointer)?.ok_or_else(gone)?;
     for (depth, object) in open.iter_mut().enumerate() {
         if depth > 0 {
             node = editor.child(node, object.key)?.ok_or_else(gone)?;
@@ -143,8 +167,8 @@ fn look_up<S: Storage, O: Observer>(editor: &Editor<S, O>, open: &mut [Open<'_>]
 }
 
 #[cold]
-fn place(open: &[Open<'_>], key: &str) -> String {
-    let mut pointer = String::new();
+fn place(base: &str, open: &[Open<'_>], key: &str) -> String {
+    let mut pointer = base.to_owned();
     for token in open.iter().skip(1).map(|object| object.key).chain([key]) {
         push_token(&mut pointer, token);
     }

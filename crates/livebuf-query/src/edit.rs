@@ -3,11 +3,16 @@
 use crate::query::{Places, Query};
 use livebuf::{Checked, Editor, Error, ErrorKind, New, Observer, Result, Storage, Value};
 
-/// The places of which none lies within another: the outermost.
-fn outermost<S: Storage, O: Observer>(editor: &Editor<S, O>, query: &Query) -> Result<Places> {
-    let mut places = query.locations(editor.doc())?;
+/// The places below the value at a pointer of which none lies within another: the outermost.
+fn outermost<S: Storage, O: Observer>(
+    editor: &Editor<S, O>,
+    below: &str,
+    query: &Query,
+) -> Result<Places> {
+    let root = editor.pointer(below)?.ok_or(Error::new(ErrorKind::NotFound, 0))?;
+    let mut places = query.locations(root)?;
     places.dedup_by(|place, outer| outer.leads_to(place));
-    Ok(Places::of(&places))
+    Ok(Places::of(&places).below(below))
 }
 
 /// Sets each match to a value, all or none; answers how many were set.
@@ -31,8 +36,21 @@ pub fn set_all<'v, S: Storage, O: Observer>(
     query: &Query,
     new: impl Into<New<'v>>,
 ) -> Result<usize> {
+    set_all_at(editor, "", query, new)
+}
+
+/// [`set_all`] in the value at a JSON pointer, which is the query's root.
+///
+/// # Errors
+/// As [`set_all`]; [`ErrorKind::NotFound`] where the pointer leads nowhere.
+pub fn set_all_at<'v, S: Storage, O: Observer>(
+    editor: &mut Editor<S, O>,
+    pointer: &str,
+    query: &Query,
+    new: impl Into<New<'v>>,
+) -> Result<usize> {
     let new = new.into();
-    let mut places = outermost(editor, query)?;
+    let mut places = outermost(editor, pointer, query)?;
     editor.transaction(|editor| {
         let count = places.len();
         while let Some(place) = places.next_place() {
@@ -63,7 +81,19 @@ pub fn remove_all<S: Storage, O: Observer>(
     editor: &mut Editor<S, O>,
     query: &Query,
 ) -> Result<usize> {
-    let mut places = outermost(editor, query)?;
+    remove_all_at(editor, "", query)
+}
+
+/// [`remove_all`] in the value at a JSON pointer, which is the query's root.
+///
+/// # Errors
+/// As [`remove_all`]; [`ErrorKind::NotFound`] where the pointer leads nowhere.
+pub fn remove_all_at<S: Storage, O: Observer>(
+    editor: &mut Editor<S, O>,
+    pointer: &str,
+    query: &Query,
+) -> Result<usize> {
+    let mut places = outermost(editor, pointer, query)?;
     editor.transaction(|editor| {
         let count = places.len();
         while let Some(place) = places.next_place() {

@@ -38,6 +38,7 @@ mod error;
 mod location;
 #[cfg(doctest)]
 mod pages;
+mod parameter;
 mod parse;
 mod query;
 mod regexp;
@@ -46,7 +47,8 @@ mod steps;
 mod syntax;
 mod walk;
 
-pub use edit::{remove_all, set_all, update_all};
+pub use edit::{remove_all, remove_all_at, set_all, set_all_at, update_all};
 pub use error::QueryError;
 pub use location::{Location, Step};
+pub use parameter::Parameter;
 pub use query::{Match, Matches, Places, Query, Values};

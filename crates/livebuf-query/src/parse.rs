@@ -4,6 +4,7 @@
 //! that no text overflows the stack.
 
 use crate::error::QueryError;
+use crate::parameter::Parameter;
 use crate::regexp::{self, Regexp};
 use crate::syntax::{Comparison, Literal, Logical, Operand, Path, Pattern, Segment, Selector};
 
@@ -18,10 +19,15 @@ const INDEX_LIMIT: i64 = (1 << 53) - 1;
 
 type Parsed<T> = Result<T, QueryError>;
 
+/// A query's text, and what gives the values of its parameters.
+///
 /// # Errors
 /// The text is no query.
-pub(crate) fn parse(text: &str) -> Parsed<Path> {
-    let mut parser = Parser { text, at: 0, depth: 0, room: EXPRESSIONS };
+pub(crate) fn parse(
+    text: &str,
+    parameters: &mut dyn FnMut(&str) -> Option<Parameter>,
+) -> Parsed<Path> {
+    let mut parser = Parser { text, at: 0, depth: 0, room: EXPRESSIONS, parameters };
     if !parser.take("$") {
         return parser.expected("`$`");
     }
@@ -39,6 +45,7 @@ struct Parser<'t> {
     depth: u32,
     /// Bytes that further regular expressions may take.
     room: usize,
+    parameters: &'t mut dyn FnMut(&str) -> Option<Parameter>,
 }
 
 /// What stands on one side of a comparison, or alone as a test.
@@ -148,16 +155,38 @@ impl<'t> Parser<'t> {
                 self.at += 1;
                 self.selectors()
             }
-            Some(first) if is_name_first(first) => {
-                let rest = self.rest();
-                let is_name = |next: char| is_name_first(next) || next.is_ascii_digit();
-                let length = rest.find(|next| !is_name(next)).unwrap_or(rest.len());
-                self.at += length;
-                Ok(vec![Selector::Name(rest[..length].to_owned())])
-            }
+            Some(first) if is_name_first(first) => Ok(vec![Selector::Name(self.name().to_owned())]),
             _ if descendant => self.expected("a name, `*` or `[`"),
             _ => self.expected("a name or `*`"),
         }
+    }
+
+    /// The name that begins here; empty where none does.
+    fn name(&mut self) -> &'t str {
+        let rest = self.rest();
+        let is_name = |next: char| is_name_first(next) || next.is_ascii_digit();
+        let length = match rest.starts_with(is_name_first) {
+            true => rest.find(|next| !is_name(next)).unwrap_or(rest.len()),
+            false => 0,
+        };
+        self.at += length;
+        &rest[..length]
+    }
+
+    /// The value of the parameter that stands here, if one does: `$` and a name.
+    fn parameter(&mut self) -> Parsed<Option<Parameter>> {
+        let start = self.at;
+        if self.take("$") {
+            let name = self.name();
+            if !name.is_empty() {
+                return match (self.parameters)(name) {
+                    Some(value) => Ok(Some(value)),
+                    None => self.expected_at(start, "no parameter without a value"),
+                };
+            }
+        }
+        self.at = start;
+        Ok(None)
     }
 
     /// Behind a `[`.
@@ -177,6 +206,18 @@ impl<'t> Parser<'t> {
     }
 
     fn selector(&mut self) -> Parsed<Selector> {
+        let start = self.at;
+        match self.parameter()? {
+            Some(Parameter::Text(name)) => return Ok(Selector::Name(name)),
+            Some(Parameter::Number(number)) => {
+                return match number.parse() {
+                    Ok(index) => Ok(Selector::Index(index)),
+                    Err(_) => self.expected_at(start, "a parameter that is an index or a name"),
+                };
+            }
+            Some(_) => return self.expected_at(start, "a parameter that is an index or a name"),
+            None => {}
+        }
         match self.peek() {
             Some('\'' | '"') => self.string().map(Selector::Name),
             Some('*') => {
@@ -432,6 +473,14 @@ impl<'t> Parser<'t> {
     /// With whether it is a query that is written as a singular one.
     fn term(&mut self) -> Parsed<(Term, bool)> {
         let literal = |operand| Ok((Term::Literal(operand), false));
+        if let Some(value) = self.parameter()? {
+            return literal(match value {
+                Parameter::Null => Operand::Null,
+                Parameter::Bool(value) => Operand::Bool(value),
+                Parameter::Number(text) => Operand::Number(Literal::parse(&text)),
+                Parameter::Text(text) => Operand::Text(text),
+            });
+        }
         match self.peek() {
             Some(start @ ('@' | '$')) => {
                 self.at += 1;

@@ -3,6 +3,7 @@
 use crate::budget::Budget;
 use crate::error::QueryError;
 use crate::location::{Location, Step};
+use crate::parameter::Parameter;
 use crate::parse::parse;
 use crate::steps::Interrupt;
 use crate::syntax::Path;
@@ -51,7 +52,30 @@ impl Query {
     /// assert_eq!(Query::parse("$.laps[").unwrap_err().column(), 8);
     /// ```
     pub fn parse(text: &str) -> Result<Query, QueryError> {
-        Ok(Query { path: parse(text)?, text: text.into(), budget: None, interrupt: None })
+        Query::parse_with(text, |_| None)
+    }
+
+    /// Compiles a query with parameters: `$` and a name stand for a value where the query compares
+    /// or selects, as in `$[?@.id == $id]` and `$.users[$name]`. So no value becomes part of the
+    /// text, which would have to be quoted.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and where a parameter has no value.
+    ///
+    /// ```
+    /// use livebuf_query::{Parameter, Query};
+    ///
+    /// let doc = livebuf::json!({"Ada": 1, "it's": 2});
+    /// let text = |_: &str| Some(Parameter::Text("it's".to_owned()));
+    /// assert_eq!(Query::parse_with("$[$name]", text)?.first(&doc)?.unwrap().value(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parse_with(
+        text: &str,
+        mut parameters: impl FnMut(&str) -> Option<Parameter>,
+    ) -> Result<Query, QueryError> {
+        let path = parse(text, &mut parameters)?;
+        Ok(Query { path, text: text.into(), budget: None, interrupt: None })
     }
 
     /// The same query with a bound on the work: about a step for each value that is looked at,
@@ -325,6 +349,8 @@ pub struct Places {
     /// How many bytes those are, and where its own end.
     parts: std::vec::IntoIter<(usize, usize)>,
     at: usize,
+    /// What stands before each.
+    base: usize,
     last: String,
 }
 
@@ -344,13 +370,18 @@ impl Places {
             parts.push((same, text.len()));
             last = pointer;
         }
-        Places { text, parts: parts.into_iter(), at: 0, last: String::new() }
+        Places { text, parts: parts.into_iter(), at: 0, base: 0, last: String::new() }
+    }
+
+    /// The same as places of a larger value, which has this one at a pointer. None was asked for yet.
+    pub(crate) fn below(self, pointer: &str) -> Places {
+        Places { base: pointer.len(), last: pointer.to_owned(), ..self }
     }
 
     /// The next one, in memory that is used again.
     pub(crate) fn next_place(&mut self) -> Option<&str> {
         let (same, end) = self.parts.next()?;
-        self.last.truncate(same);
+        self.last.truncate(self.base + same);
         self.last.push_str(self.text.get(self.at..end).unwrap_or_default());
         self.at = end;
         Some(&self.last)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
+from itertools import islice
 from typing import Any
 
 
@@ -48,7 +49,34 @@ class Items(ItemsView[str, Any]):
         return f"<livebuf items: {len(self)}>"
 
 
-def reversed_array(array: Any) -> Iterator[Any]:
+def backwards(sequence: Any) -> Iterator[Any]:
     """The elements from the last to the first."""
-    for index in range(len(array) - 1, -1, -1):
-        yield array[index]
+    for index in range(len(sequence) - 1, -1, -1):
+        yield sequence[index]
+
+
+def index(sequence: Sequence[Any], value: object, start: int, stop: int) -> int:
+    """The first index of a value."""
+    start, stop, _ = slice(start, stop).indices(len(sequence))
+    for at, element in enumerate(islice(sequence, stop)):
+        if at >= start and (element is value or element == value):
+            return at
+    raise ValueError(f"{value!r} is not in the sequence")
+
+
+def count(sequence: Sequence[Any], value: object) -> int:
+    """How often a value occurs."""
+    return sum(element is value or element == value for element in sequence)
+
+
+def match_values(matches: Any) -> Iterator[Any]:
+    """The values of matches."""
+    return (match.value for match in matches)
+
+
+def order(array: Any, key: Callable[[Any], Any] | None, reverse: bool) -> list[int]:
+    """The indexes of an array's elements in their order."""
+    keys = list(array)
+    if key is not None:
+        keys = list(map(key, keys))
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)

@@ -123,10 +123,11 @@ impl Recorder {
         ranges
     }
 
-    /// Puts the bytes of the document as it was over those of its storage now. Returns the number
-    /// of bytes that it put.
+    /// Puts the bytes of the document as it was over those of its storage now, which begin at
+    /// `start`. Returns the number of bytes that it put.
     #[cfg(feature = "delta")]
-    pub(super) fn restore(&self, start: u64, bytes: &mut [u8]) -> usize {
+    #[doc(hidden)]
+    pub fn restore(&self, start: u64, bytes: &mut [u8]) -> usize {
         let mut count = 0;
         let end = start + bytes.len() as u64;
         let first = self.pieces.range(..=start as u32).next_back().map_or(0, |(&start, _)| start);

@@ -512,6 +512,20 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.resolve(node).is_ok()
     }
 
+    /// The handle of the same container as of now; `None` where it is stale. For bindings.
+    #[doc(hidden)]
+    #[inline]
+    pub fn renewed(&self, node: NodeId) -> Option<NodeId> {
+        self.resolve(node).ok()
+    }
+
+    /// Whether all changes since a handle was taken are remembered: if it is stale then, its
+    /// container is gone. For bindings.
+    #[doc(hidden)]
+    pub fn remembers(&self, node: NodeId) -> bool {
+        self.handles.remembers(node)
+    }
+
     /// The handle of the same container now.
     #[inline]
     pub(super) fn resolve(&self, node: NodeId) -> Result<NodeId> {

@@ -393,10 +393,9 @@ impl Handles {
             return None;
         }
         let kept = self.kept.iter().find(|(given, _)| given.is_same(&node));
-        let known = node.issuer() == self.issuer && (self.since..=self.time).contains(&node.time());
         let mut now = match kept {
             Some((_, kept)) => kept.deeper(node.depth()),
-            None if known => node,
+            None if self.remembers(node) => node,
             None => return None,
         };
         for event in self.events().get((now.time() - self.since) as usize..)? {
@@ -407,6 +406,11 @@ impl Handles {
             now = after?;
         }
         Some(now.taken(self.issuer, self.time))
+    }
+
+    /// Whether all events since a handle was taken are remembered.
+    pub(super) fn remembers(&self, node: NodeId) -> bool {
+        node.issuer() == self.issuer && (self.since..=self.time).contains(&node.time())
     }
 
     /// Remembers that an edit uses a handle, and where its container is.
