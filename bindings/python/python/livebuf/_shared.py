@@ -212,15 +212,18 @@ class SharedDocument:
             fence()
             at = PLACES + version % 2 * 4
             place, length = head[at], head[at + 1]
-            body = self._body
-            # Another process has made it larger.
-            if place + length > len(body):
-                self._body = body = mmap.mmap(self._descriptor, 0)
-            payload = body[place : place + length]
+            self._reach(place + length)
+            payload = self._body[place : place + length]
             fence()
             # This place is written again by the writer of the next but one version.
             if head[BEGUN] <= version + 1:
                 return version, payload
+
+    def _reach(self, end: int) -> None:
+        """Maps the file anew if its end was beyond the memory that is mapped: somebody has made it
+        larger."""
+        if end > len(self._body):
+            self._body = mmap.mmap(self._descriptor, 0)
 
     def wait(self, version: int | None = None, timeout: float | None = None) -> bool:
         """Waits until the document is of another version than `version`, by default the one
@@ -334,7 +337,6 @@ class SharedDocument:
             # Its place goes to the file's end. The other one has the document that is read now.
             place, room = _pages(os.fstat(self._descriptor).st_size), _pages(2 * length)
             _reserve(self._descriptor, place + room)
-            self._body = mmap.mmap(self._descriptor, 0)
             head[BEGUN] = version
             fence()
             head[at], head[at + 2] = place, room
@@ -342,6 +344,7 @@ class SharedDocument:
             head[BEGUN] = version
             fence()
             place = head[at]
+        self._reach(place + length)
         with memoryview(document) as payload:
             self._body[place : place + length] = payload
         head[at + 1] = length
