@@ -229,7 +229,7 @@ class SharedDocument:
         """Waits until the document is of another version than `version`, by default the one
         that `read()` or `edit()` gave you last. False if that takes longer than `timeout` seconds.
 
-        It looks every 0.05 ms at first, and every ms later on, so it takes about 1 % of a core.
+        It looks every 0.05 ms at first, and every ms later on, so it takes about 3 % of a core.
         """
         self._ready()
         if version is None:
