@@ -16,6 +16,7 @@ writer that is killed leaves the last document as it was, and the system takes i
 from __future__ import annotations
 
 import contextlib
+import errno
 import mmap
 import os
 import stat
@@ -24,6 +25,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from . import _files
 from ._livebuf import Document, dumps, fence
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ class SharedDocument:
         self, name: str | os.PathLike[str], value: Any = EMPTY, *, create: bool | None = None
     ) -> None:
         if sys.platform == "win32":  # pragma: no cover
-            raise NotImplementedError("shared documents need locks of files as Unix has them")
+            raise OSError(errno.ENOTSUP, "shared documents need locks of files as Unix has them")
         self._descriptor = -1
         self._name = name
         self._file, self._own = _path(name)
@@ -301,16 +303,13 @@ class SharedDocument:
     def _lock(self, end: float | None) -> None:
         if end is None:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        pause = SHORT
-        while end is not None:
+        else:
+            how = fcntl.LOCK_EX | fcntl.LOCK_NB
             try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
+                left = end - time.monotonic()
+                _files.waiting(left, lambda: fcntl.flock(self._descriptor, how))
             except BlockingIOError:
-                if time.monotonic() >= end:
-                    raise TimeoutError("another process edits the shared document") from None
-                time.sleep(pause)
-                pause = min(pause * 2, LONG)
+                raise TimeoutError("another process edits the shared document") from None
         if not self._is_there(self._descriptor):
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
             raise FileNotFoundError(
