@@ -1,7 +1,7 @@
 //! One writer, and readers beside it.
 
-use crate::{json_of, place, row, rows_of, small, with_rows};
-use livebuf_log::{ErrorKind, Log, LogReader};
+use crate::{json_of, place, read, row, rows_of, small, with_rows};
+use livebuf_log::{ErrorKind, Log, LogOptions, LogReader};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
@@ -87,4 +87,29 @@ fn a_reader_keeps_the_old_file_until_it_is_refreshed() {
     // These rows end with the process, so no sync may say that they are safe.
     log.append(&row(31)).unwrap();
     assert_eq!(log.sync().unwrap_err().kind(), ErrorKind::Replaced);
+}
+
+/// All make the log at the same moment, or find it made. Nobody may remove or begin again what
+/// another one has.
+#[test]
+fn writers_that_start_together_make_one_log() {
+    for _ in 0..200 {
+        let (_directory, path) = place();
+        let start = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    start.wait();
+                    let mut log = loop {
+                        match LogOptions::new().open_or_create(&path) {
+                            Err(error) if error.kind() == ErrorKind::Locked => {}
+                            log => break log.unwrap(),
+                        }
+                    };
+                    log.append(&row(7)).unwrap();
+                });
+            }
+        });
+        assert_eq!(read(&path).unwrap().len(), 8);
+    }
 }

@@ -499,10 +499,11 @@ pub(crate) fn from_io(error: io::Error) -> livebuf_error {
     if let Some(&core) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
         return core.into();
     }
-    // What the system calls by these numbers: held by another process, and gone.
+    // What the system calls by these numbers: held by another process, gone, and there already.
     let number = error.raw_os_error().unwrap_or(match error.kind() {
         io::ErrorKind::WouldBlock => 11,
         io::ErrorKind::NotFound => 2,
+        io::ErrorKind::AlreadyExists => 17,
         _ => 0,
     });
     Error::with_detail(ErrorKind::Io, 0, u64::try_from(number).unwrap_or(0)).into()

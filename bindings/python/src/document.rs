@@ -1,7 +1,6 @@
 //! `livebuf.Document`: its methods, and documents in files.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -12,6 +11,7 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyTuple, PyType};
+use tempfile::TempPath;
 
 use crate::compare;
 use crate::decode;
@@ -942,11 +942,7 @@ pub(crate) fn _open(
             let empty = DocBuf::new().map_err(error::raise)?;
             let create = || match mode {
                 "w+" => mapped::write(&path, empty.as_bytes()),
-                _ => OpenOptions::new()
-                    .write(true)
-                    .create_new(true)
-                    .open(&path)
-                    .and_then(|mut file| file.write_all(empty.as_bytes())),
+                _ => write_new(&path, empty.as_bytes()),
             };
             session(py.detach(|| create().and_then(|()| FileStorage::open(&path))))?
         }
@@ -956,6 +952,19 @@ pub(crate) fn _open(
     let name = Some(path.into_os_string());
     document.source = Some(Source { name, mode: mode.to_owned(), target: None });
     Ok(document)
+}
+
+/// Writes a document to a file that must not exist: whole or not at all, since another process may
+/// open it as soon as it has its name.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists"));
+    }
+    let (mut file, temporary) = mapped::new_beside(path, None)?;
+    let temporary = TempPath::try_from_path(temporary)?;
+    file.write_all(bytes).and_then(|()| file.sync_all())?;
+    temporary.persist_noclobber(path)?;
+    mapped::sync_directory_of(path)
 }
 
 /// Opens the document in bytes that were read from a file object or a URL. Edits change a copy;
@@ -988,20 +997,7 @@ fn os_error(py: Python<'_>, failure: io::Error, path: Option<&Path>) -> PyErr {
     if let Some(inner) = failure.get_ref().and_then(|inner| inner.downcast_ref()) {
         return error::core(py, inner);
     }
-    let name = match failure.kind() {
-        io::ErrorKind::WouldBlock => "EAGAIN",
-        io::ErrorKind::NotFound => "ENOENT",
-        io::ErrorKind::IsADirectory => "EISDIR",
-        io::ErrorKind::PermissionDenied => "EACCES",
-        io::ErrorKind::InvalidInput => "EINVAL",
-        io::ErrorKind::StorageFull => "ENOSPC",
-        io::ErrorKind::FileTooLarge => "EFBIG",
-        _ => "EIO",
-    };
-    let number = failure.raw_os_error().map(Ok).unwrap_or_else(|| {
-        let module = py.import("errno")?;
-        module.getattr(name)?.extract()
-    });
+    let number = error::number(py, &failure);
     // Python puts the number before the text itself.
     let mut message = failure.to_string();
     if let Some(start) = message.find(" (os error ")

@@ -3,6 +3,8 @@
 //! The classes are written in Python, in `livebuf/_errors.py`: each has two base classes, which
 //! a class made here cannot have.
 
+use std::io;
+
 use livebuf::{DeltaError, ErrorKind};
 use pyo3::exceptions::{PyBlockingIOError, PyMemoryError, PyOSError};
 use pyo3::prelude::*;
@@ -469,14 +471,33 @@ pub(crate) fn printing(py: Python<'_>, error: &livebuf_json::Error) -> PyErr {
     }
 }
 
+/// The number by which Python tells one error of the system from another.
+pub(crate) fn number(py: Python<'_>, failure: &io::Error) -> PyResult<i32> {
+    if let Some(number) = failure.raw_os_error() {
+        return Ok(number);
+    }
+    let name = match failure.kind() {
+        io::ErrorKind::WouldBlock => "EAGAIN",
+        io::ErrorKind::NotFound => "ENOENT",
+        io::ErrorKind::AlreadyExists => "EEXIST",
+        io::ErrorKind::IsADirectory => "EISDIR",
+        io::ErrorKind::PermissionDenied => "EACCES",
+        io::ErrorKind::InvalidInput => "EINVAL",
+        io::ErrorKind::StorageFull => "ENOSPC",
+        io::ErrorKind::FileTooLarge => "EFBIG",
+        _ => "EIO",
+    };
+    py.import("errno")?.getattr(name)?.extract()
+}
+
 /// An error of a log.
 pub(crate) fn log(py: Python<'_>, failure: &livebuf_log::Error) -> PyErr {
     use livebuf_log::ErrorKind as Log;
     let message = failure.to_string();
     if let Some(system) = failure.io_error() {
-        return match system.raw_os_error() {
-            Some(number) => PyOSError::new_err((number, message)),
-            None => PyOSError::new_err(message),
+        return match number(py, system) {
+            Ok(number) => PyOSError::new_err((number, message)),
+            Err(_) => PyOSError::new_err(message),
         };
     }
     let inner = failure.core_error().map(|core| core.kind());

@@ -18,6 +18,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,23 @@ class TestModes:
             livebuf.open(path, "a+")
         with pytest.raises(FileNotFoundError):
             livebuf.open(tmp_path / "missing" / "new.lbuf", "a+")
+
+    def test_writers_that_start_together_make_one_document(self, tmp_path: Path) -> None:
+        start = threading.Barrier(4)
+
+        def add(path: Path) -> None:
+            start.wait()
+            with livebuf.open(path, "a+", timeout=60) as doc:
+                if doc.root is None:
+                    doc.root = []
+                doc.root.append(1)
+
+        for turn in range(50):
+            path = tmp_path / f"{turn}.lbuf"
+            with ThreadPoolExecutor(4) as pool:
+                list(pool.map(add, [path] * 4))
+            assert livebuf.load(path) == [1] * 4
+        assert len(list(tmp_path.iterdir())) == 50
 
     def test_waiting_for_a_lock(self, path: Path) -> None:
         first = livebuf.open(path, "r+")

@@ -117,6 +117,16 @@ def test_growth(name: str) -> None:
         assert two.read() == {"n": 1}
 
 
+def test_a_writer_uses_room_that_another_made(name: str) -> None:
+    with SharedDocument(name, {"a": ""}) as one, SharedDocument(name) as two:
+        # The second place is at the file's end, where the other one has not mapped it, and the
+        # last document in the first.
+        for writer, text in ((one, "x" * 100_000), (one, "short"), (two, "shorter")):
+            with writer.edit() as doc:
+                doc["a"] = text
+        assert one.read()["a"] == two.read()["a"] == "shorter"
+
+
 def test_edits_of_one_writer_reuse_space(name: str) -> None:
     with SharedDocument(name, {"text": ""}) as shared:
         for turn in range(500):

@@ -1,7 +1,7 @@
 //! Files: opening and locking them, reading and writing at offsets, and counting what is written.
 
 use std::fmt;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -169,15 +169,6 @@ pub(crate) fn open_locked(path: &Path) -> Result<File> {
 
 fn locked() -> Error {
     Error::new(ErrorKind::Locked, "the log is locked: another writer has it open")
-}
-
-/// Takes a file's exclusive lock.
-pub(crate) fn lock(file: &File) -> Result<()> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(locked()),
-        Err(TryLockError::Error(error)) => Err(Error::io("the log cannot be locked", error)),
-    }
 }
 
 /// Gives a temporary file a name, in place of the file that has it.

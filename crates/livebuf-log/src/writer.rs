@@ -6,12 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use livebuf::mapped::{behind_links, new_beside, remove_abandoned};
+use livebuf::mapped::{behind_links, create_locked, new_beside, remove_abandoned};
 use livebuf::{AsValue, Doc, EncodeOptions, Encoder, Valid};
 use tempfile::TempPath;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{LogFile, lock, open_locked, rename, sync_directory_of};
+use crate::file::{LogFile, open_locked, rename, sync_directory_of};
 use crate::frames::{Frame, Frames, Torn, index_document};
 use crate::group::{Builder, Group, Row};
 use crate::layout::{self, FRAME_SIZE, FrameHeader, FrameKind, HEADER_SIZE, Identity, MARK, Mark};
@@ -93,16 +93,17 @@ impl LogOptions {
     pub fn create(self, path: impl AsRef<Path>) -> Result<Log> {
         let path = path.as_ref();
         let making = |error| Error::io(format!("{} cannot be created", path.display()), error);
-        let file = File::options().read(true).write(true).create_new(true).open(path);
-        let file = file.map_err(making)?;
-        let made = lock(&file).and_then(|()| {
-            let log = self.begin(LogFile::new(file), path.to_path_buf())?;
+        let file = create_locked(path).map_err(making)?;
+        // It holds the lock until the file is removed.
+        let same = file.try_clone().map_err(making)?;
+        let made = self.begin(LogFile::new(file), path.to_path_buf()).and_then(|log| {
             sync_directory_of(path).map_err(making)?;
             Ok(log)
         });
         if made.is_err() {
             let _ = fs::remove_file(path);
         }
+        drop(same);
         made
     }
 

@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from ._livebuf import _open, _open_bytes, _write, dumps
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ._livebuf import Document
 
+T = TypeVar("T")
 Mode = Literal["r", "r+", "c", "w+", "x", "x+", "a+"]
 MODES = get_args(Mode)
 
@@ -120,18 +121,22 @@ def open_path(
     path: str | os.PathLike[str], mode: str, shared: bool, trusted: bool, timeout: float | None
 ) -> Document:
     """Opens a file, and waits for its lock up to `timeout` seconds."""
-    end, pause = None, 0.00005
+
+    def open_as(mode: str) -> Document:
+        return _open(path, mode, shared, trusted)
+
+    return waiting(timeout, lambda: open_or_create(open_as) if mode == "a+" else open_as(mode))
+
+
+def waiting(timeout: float | None, attempt: Callable[[], T]) -> T:
+    """Tries again while somebody else has the lock, up to `timeout` seconds."""
+    start, pause = time.monotonic(), 0.00005
     while True:
         try:
-            if mode == "a+":
-                return open_or_create(lambda mode: _open(path, mode, shared, trusted))
-            return _open(path, mode, shared, trusted)
+            return attempt()
         except BlockingIOError:
-            now = time.monotonic()
-            if timeout is not None:
-                end = now + timeout if end is None else end
-                if now >= end:
-                    raise
+            if timeout is not None and time.monotonic() - start >= timeout:
+                raise
         time.sleep(pause)
         pause = min(pause * 2, 0.005)
 

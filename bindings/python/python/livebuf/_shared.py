@@ -16,6 +16,7 @@ writer that is killed leaves the last document as it was, and the system takes i
 from __future__ import annotations
 
 import contextlib
+import errno
 import mmap
 import os
 import stat
@@ -24,6 +25,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from . import _files
 from ._livebuf import Document, dumps, fence
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ class SharedDocument:
         self, name: str | os.PathLike[str], value: Any = EMPTY, *, create: bool | None = None
     ) -> None:
         if sys.platform == "win32":  # pragma: no cover
-            raise NotImplementedError("shared documents need locks of files as Unix has them")
+            raise OSError(errno.ENOTSUP, "shared documents need locks of files as Unix has them")
         self._descriptor = -1
         self._name = name
         self._file, self._own = _path(name)
@@ -212,21 +214,24 @@ class SharedDocument:
             fence()
             at = PLACES + version % 2 * 4
             place, length = head[at], head[at + 1]
-            body = self._body
-            # Another process has made it larger.
-            if place + length > len(body):
-                self._body = body = mmap.mmap(self._descriptor, 0)
-            payload = body[place : place + length]
+            self._reach(place + length)
+            payload = self._body[place : place + length]
             fence()
             # This place is written again by the writer of the next but one version.
             if head[BEGUN] <= version + 1:
                 return version, payload
 
+    def _reach(self, end: int) -> None:
+        """Maps the file anew if its end was beyond the memory that is mapped: somebody has made it
+        larger."""
+        if end > len(self._body):
+            self._body = mmap.mmap(self._descriptor, 0)
+
     def wait(self, version: int | None = None, timeout: float | None = None) -> bool:
         """Waits until the document is of another version than `version`, by default the one
         that `read()` or `edit()` gave you last. False if that takes longer than `timeout` seconds.
 
-        It looks every 0.05 ms at first, and every ms later on, so it takes about 1 % of a core.
+        It looks every 0.05 ms at first, and every ms later on, so it takes about 3 % of a core.
         """
         self._ready()
         if version is None:
@@ -298,16 +303,13 @@ class SharedDocument:
     def _lock(self, end: float | None) -> None:
         if end is None:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        pause = SHORT
-        while end is not None:
+        else:
+            how = fcntl.LOCK_EX | fcntl.LOCK_NB
             try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
+                left = end - time.monotonic()
+                _files.waiting(left, lambda: fcntl.flock(self._descriptor, how))
             except BlockingIOError:
-                if time.monotonic() >= end:
-                    raise TimeoutError("another process edits the shared document") from None
-                time.sleep(pause)
-                pause = min(pause * 2, LONG)
+                raise TimeoutError("another process edits the shared document") from None
         if not self._is_there(self._descriptor):
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
             raise FileNotFoundError(
@@ -334,7 +336,6 @@ class SharedDocument:
             # Its place goes to the file's end. The other one has the document that is read now.
             place, room = _pages(os.fstat(self._descriptor).st_size), _pages(2 * length)
             _reserve(self._descriptor, place + room)
-            self._body = mmap.mmap(self._descriptor, 0)
             head[BEGUN] = version
             fence()
             head[at], head[at + 2] = place, room
@@ -342,6 +343,7 @@ class SharedDocument:
             head[BEGUN] = version
             fence()
             place = head[at]
+        self._reach(place + length)
         with memoryview(document) as payload:
             self._body[place : place + length] = payload
         head[at + 1] = length

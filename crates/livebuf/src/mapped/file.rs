@@ -75,6 +75,30 @@ pub fn open_locked(path: &Path) -> io::Result<File> {
     open_with(path, Access::Write)
 }
 
+/// Makes a new file for its one writer, and takes its exclusive lock. Who cannot finish what it
+/// begins may remove the file as long as it holds the lock.
+///
+/// Before this has the lock, another process may open the file as an empty one. Then the file is
+/// that process's, and stays.
+///
+/// # Errors
+/// [`AlreadyExists`](io::ErrorKind::AlreadyExists), also where another process was first with the
+/// lock; what the system reports.
+pub fn create_locked(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+    let ours = match lock(&file, Access::Write) {
+        Ok(()) => file.metadata()?.len() == 0 && has_name(&file, path)?,
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+        // Nobody can have locked it.
+        Err(error) => {
+            let _ = fs::remove_file(path);
+            return Err(error);
+        }
+    };
+    let taken = || io::Error::new(io::ErrorKind::AlreadyExists, "the file exists");
+    if ours { Ok(file) } else { Err(taken()) }
+}
+
 /// Opens a regular file and locks it: the file that still has the name once it is locked.
 ///
 /// A lock that was given back can last for a moment. A process that is being started shares the

@@ -29,7 +29,7 @@ mod journal;
 mod medium;
 
 pub use beside::{behind_links, new_beside, remove_abandoned};
-pub use file::{has_name, must_be_of, open_locked, sync_directory_of};
+pub use file::{create_locked, has_name, must_be_of, open_locked, sync_directory_of};
 pub use journal::{Changes, Committed, FileEdit, FileStorage};
 /// For `livebuf-log`.
 #[doc(hidden)]
@@ -39,8 +39,8 @@ use crate::error::Result;
 use crate::store::storage::Storage;
 use crate::view::{Checked, Doc};
 use file::{
-    Access, allocate, invalid, lock, map, map_shared, must_have_name, open_with, refused,
-    rename_durably, round_up_to_page,
+    Access, allocate, invalid, map, map_shared, must_have_name, open_with, refused, rename_durably,
+    round_up_to_page,
 };
 use memmap2::{Mmap, MmapMut};
 use std::fs::{self, File, OpenOptions};
@@ -172,16 +172,14 @@ impl MappedStorage {
     /// What the system reports; [`io::ErrorKind::AlreadyExists`].
     pub fn create(path: impl AsRef<Path>, capacity: u64) -> io::Result<Self> {
         let path = path.as_ref();
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        let made = lock(&file, Access::Write)
-            .and_then(|()| allocate(&file, 0, round_up_to_page(capacity.max(1))))
+        let file = create_locked(path)?;
+        let made = allocate(&file, 0, round_up_to_page(capacity.max(1)))
             .and_then(|()| Ok((map_shared(&file)?, fs::canonicalize(path)?)));
         match made {
             Ok((map, path)) => {
                 Ok(MappedStorage { map: Some(map), file, path, process: std::process::id() })
             }
             Err(error) => {
-                drop(file);
                 let _ = fs::remove_file(path);
                 Err(error)
             }
