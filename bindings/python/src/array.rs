@@ -119,14 +119,16 @@ impl Array {
 
     /// Puts the element that is at `order[index]` to `index`, for each.
     fn arrange(&self, py: Python<'_>, mut order: Vec<usize>) -> PyResult<()> {
+        let length = order.len();
+        // Which element is where, and where each one is.
+        let (mut elements, mut now) = (error::room_for(length)?, error::room_for(length)?);
+        elements.extend(0..length);
+        now.resize(length, 0);
         self.view.edit_many(py, true, Taken::Nothing, |editor, node, done| {
-            let length = order.len();
             if editor.value(node)?.len()? != Some(length) {
                 return Err(Fault::Edited);
             }
             let mut cursor = editor.node_mut(node)?;
-            // Which element is where.
-            let mut elements: Vec<usize> = (0..length).collect();
             let mut arranged = Ok(());
             'all: for start in 0..length {
                 let mut at = start;
@@ -142,11 +144,10 @@ impl Array {
                 }
                 order[at] = at;
             }
-            let mut now = vec![0; length];
             for (index, &element) in elements.iter().enumerate() {
                 now[element] = index;
             }
-            done.moved(Move::Arranged(now));
+            done.moved(Move::Arranged(std::mem::take(&mut now)));
             Ok(arranged?)
         })
     }
@@ -406,7 +407,9 @@ impl Array {
     /// Reverses the order of the elements.
     fn reverse(&self, py: Python<'_>) -> PyResult<()> {
         let length = self.view.len(py)?;
-        self.arrange(py, (0..length).rev().collect())
+        let mut order = error::room_for(length)?;
+        order.extend((0..length).rev());
+        self.arrange(py, order)
     }
 
     /// Exchanges two elements.
@@ -627,7 +630,11 @@ impl Array {
         if edits()? != before {
             return Err(PyValueError::new_err("the document was edited while it was sorted"));
         }
-        slf.get().arrange(py, order.extract()?)
+        let mut indexes = error::room_for(order.len()?)?;
+        for index in order.try_iter()? {
+            indexes.push(index?.extract()?);
+        }
+        slf.get().arrange(py, indexes)
     }
 
     /// A plain list of both.
