@@ -537,9 +537,11 @@ impl Column {
         if let Ok(part) = index.cast::<PySlice>() {
             let part = part.indices(length as isize)?;
             if part.step != 1 {
-                let rows = (0..part.slicelength as isize).map(|row| part.start + row * part.step);
-                let values = rows.map(|row| self.value(py, row as usize));
-                return Ok(PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_any());
+                let mut values = error::room_for(part.slicelength)?;
+                for number in 0..part.slicelength as isize {
+                    values.push(self.value(py, (part.start + number * part.step) as usize)?);
+                }
+                return Ok(PyList::new(py, values)?.into_any());
             }
             let (start, stop) = (part.start as usize, part.stop.max(part.start) as usize);
             let rows = self.rows.part(start..stop);

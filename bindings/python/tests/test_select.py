@@ -128,8 +128,10 @@ class TestColumns:
         assert part.numpy().sum() == sum(range(10, 20))
         assert table.slice(10, 20)["state"].counts() == {"shut": 4, "held": 3, "open": 3}
         assert table.slice(10, 20)["id"].to_python() == list(range(10, 20))
+        assert table["id"][::2] == list(range(len(table)))[::2]
+        assert part[::-1] == list(part)[::-1] and part[1:8:3] == [11, 14, 17]
         with pytest.raises(ValueError, match="step"):
-            table["id"][::2]
+            part[::0]
 
     def test_parts(self) -> None:
         table = self.stored()

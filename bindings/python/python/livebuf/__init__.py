@@ -14,7 +14,7 @@ b'{"users":[{"name":"Augusta"},{"name":"Grace"}]}'
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, MutableSequence, Sequence
+from collections.abc import Callable, MutableMapping, MutableSequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _files
@@ -151,8 +151,8 @@ def __dir__() -> list[str]:
 # `match doc.root: case {"a": value}` and isinstance work by this.
 MutableMapping.register(Object)  # pyright: ignore[reportAttributeAccessIssue]
 MutableSequence.register(Array)  # pyright: ignore[reportAttributeAccessIssue]
-Sequence.register(Column)  # pyright: ignore[reportAttributeAccessIssue]
-Sequence.register(Log)  # pyright: ignore[reportAttributeAccessIssue]
+# Columns and logs have what sequences have, and are not registered: polars and others would read
+# them element by element instead of asking for Arrow.
 
 
 def open(

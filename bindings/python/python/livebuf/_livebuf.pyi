@@ -7,7 +7,6 @@ from collections.abc import (
     Mapping,
     MutableMapping,
     MutableSequence,
-    Sequence,
 )
 from datetime import date, time
 from decimal import Decimal
@@ -639,7 +638,7 @@ class Template:
     def stamp(self, *values: Any) -> bytes: ...
 
 @final
-class Column(Sequence[Any]):
+class Column:
     @property
     def type(self) -> str: ...
     def __len__(self) -> int: ...
@@ -708,7 +707,7 @@ class Numbers:
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
-class Log(Sequence[Any]):
+class Log:
     def __new__(
         cls,
         path: str | os.PathLike[str],
