@@ -8,9 +8,10 @@ use std::sync::atomic::Ordering;
 use livebuf::mapped::{self, FileStorage, MappedFile, MappedStorage};
 use livebuf::{Doc, DocBuf, Editor, Kind, Storage};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::call::PyCallArgs;
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple, PyType};
 use tempfile::TempPath;
 
 use crate::compare;
@@ -101,6 +102,26 @@ fn elements<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     }
 }
 
+/// Calls a method of the root that adds to it. Null becomes what is added: the method is called of
+/// an empty dict or list, which is then set.
+fn add<'py>(
+    slf: &Bound<'py, Document>,
+    empty: Bound<'py, PyAny>,
+    method: &str,
+    args: impl PyCallArgs<'py>,
+    named: Option<&Bound<'py, PyDict>>,
+) -> PyResult<()> {
+    if root(slf)?.is_none() {
+        empty.call_method(method, args, named)?;
+        return set_at(Start::Root(slf), "", &empty);
+    }
+    let root = match empty.is_instance_of::<PyDict>() {
+        true => members(slf)?,
+        false => elements(slf)?,
+    };
+    root.call_method(method, args, named).map(drop)
+}
+
 #[cold]
 fn other_root(root: &Bound<'_, PyAny>, what: &str) -> Fault {
     match root.get_type().name() {
@@ -116,6 +137,10 @@ impl Document {
     #[new]
     #[pyo3(signature = (buffer, *, trusted=false))]
     fn new(buffer: &Bound<'_, PyAny>, trusted: bool) -> PyResult<Document> {
+        if buffer.is_instance_of::<PyString>() || buffer.hasattr("__fspath__")? {
+            let what = "a document's bytes are wanted; livebuf.open(path) opens the one in a file";
+            return Err(PyTypeError::new_err(what));
+        }
         Document::open(Memory::of(buffer)?, trusted)
     }
 
@@ -198,7 +223,12 @@ impl Document {
         key: &Bound<'_, PyAny>,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        root(slf)?.set_item(key, value)
+        let root = root(slf)?;
+        if root.is_none() && key.is_instance_of::<PyString>() {
+            let empty = PyDict::new(slf.py()).into_any();
+            return add(slf, empty, "__setitem__", (key, value), None);
+        }
+        root.set_item(key, value)
     }
 
     fn __delitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -207,6 +237,11 @@ impl Document {
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
         root(slf)?.len()
+    }
+
+    /// Whether the root is true, as Python sees it.
+    fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        root(slf)?.is_truthy()
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -256,7 +291,8 @@ impl Document {
     /// `pop` of the root.
     ///
     /// A document has the methods of a dict or of a list, as its root is one. Those of the other
-    /// kind raise `WrongTypeError`.
+    /// kind raise `WrongTypeError`. A new document is null: its first key makes it an object,
+    /// its first element an array.
     #[pyo3(signature = (*args))]
     fn pop<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         container(slf)?.call_method1("pop", args)
@@ -274,6 +310,10 @@ impl Document {
         key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if root(slf)?.is_none() {
+            Self::__setitem__(slf, key, &default.into_pyobject(slf.py())?)?;
+            return Self::__getitem__(slf, key);
+        }
         members(slf)?.call_method1("setdefault", (key, default))
     }
 
@@ -284,7 +324,8 @@ impl Document {
         other: Option<&Bound<'_, PyAny>>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        members(slf)?.call_method("update", (other,), named).map(drop)
+        let args = PyTuple::new(slf.py(), other)?;
+        add(slf, PyDict::new(slf.py()).into_any(), "update", args, named)
     }
 
     /// Sets the keys of a mapping.
@@ -314,12 +355,12 @@ impl Document {
 
     /// Adds an element at the end of the root.
     fn append(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        elements(slf)?.call_method1("append", (value,)).map(drop)
+        add(slf, PyList::empty(slf.py()).into_any(), "append", (value,), None)
     }
 
     /// Adds all elements of an iterable at the end of the root.
     fn extend(slf: &Bound<'_, Self>, items: &Bound<'_, PyAny>) -> PyResult<()> {
-        elements(slf)?.call_method1("extend", (items,)).map(drop)
+        add(slf, PyList::empty(slf.py()).into_any(), "extend", (items,), None)
     }
 
     /// Adds all elements of an iterable.
@@ -399,7 +440,7 @@ impl Document {
         let fallback = fallback(default)?;
         let found = {
             let state = slf.get().lock(py)?;
-            look(py, &state.whole()?.doc().root(), text)?
+            look(py, &state.whole()?.doc().root(), text, &fallback)?
         };
         found.or_follow(|| Ok(root(slf)?), text, fallback)
     }
@@ -412,6 +453,20 @@ impl Document {
         value: &Bound<'py, PyAny>,
     ) -> PyResult<()> {
         set_at(Start::Root(slf), pointer, value)
+    }
+
+    /// Keys that IPython completes.
+    fn _ipython_key_completions_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let root = root(slf)?;
+        match root.is_instance_of::<Object>() {
+            true => root.call_method0("_ipython_key_completions_"),
+            false => Ok(PyList::empty(slf.py()).into_any()),
+        }
+    }
+
+    /// Writes the document to a path, a URL or a file object, as `livebuf.dump(doc, file)`.
+    fn save(slf: &Bound<'_, Self>, file: &Bound<'_, PyAny>) -> PyResult<()> {
+        slf.py().import("livebuf")?.call_method1("dump", (slf, file)).map(drop)
     }
 
     /// Removes the value at a JSON pointer. Raises `MissingKeyError` where there is no value, and

@@ -226,7 +226,8 @@ fn make(
 }
 
 const POINTER: &str = "malformed JSON pointer: it must be empty or begin with \"/\", an index in \
-                       it must be 0 or have no leading 0, and ~ must be ~0 or ~1";
+                       it must be 0 or have no leading 0, and ~ must be ~0 or ~1; query() \
+                       takes JSONPath, which begins with $";
 
 /// `MemoryError`, if that is what an error of the core means.
 fn out_of_memory(error: Option<&livebuf::Error>) -> Option<PyErr> {
@@ -354,6 +355,14 @@ pub(crate) fn unknown_feature() -> PyErr {
         let message = "the document uses a feature that this library can read but not edit: \
                        open it from bytes";
         make(py, |c| &c.read_only, message.to_owned(), ErrorKind::ReadOnly, None)
+    })
+}
+
+/// The error for a log where a document is wanted.
+pub(crate) fn a_log() -> PyErr {
+    Python::attach(|py| {
+        let message = "this is a log, not a document: livebuf.Log(path) opens it".to_owned();
+        make(py, |c| &c.damaged, message, ErrorKind::NotADocument, None)
     })
 }
 

@@ -1,6 +1,6 @@
 //! JSON pointers (RFC 6901): what they lead to, as Python objects, and edits of that.
 
-use livebuf::{Editor, ErrorKind, Kind, Value};
+use livebuf::{Editor, Error, ErrorKind, Kind, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -34,8 +34,16 @@ pub(crate) fn fallback<'py>(default: &Bound<'py, PyTuple>) -> PyResult<Fallback<
 }
 
 /// The value at a JSON pointer below `value`. For a container it only says that there is one.
-pub(crate) fn look<'py>(py: Python<'py>, value: &Value<'_>, pointer: &str) -> Held<Found<'py, ()>> {
+pub(crate) fn look<'py>(
+    py: Python<'py>,
+    value: &Value<'_>,
+    pointer: &str,
+    fallback: &Fallback<'_>,
+) -> Held<Found<'py, ()>> {
     Ok(match value.pointer(pointer)? {
+        None if matches!(fallback, Fallback::Raise) => {
+            return Err(explain(Error::new(ErrorKind::NotFound, 0), *value, pointer)?);
+        }
         None => Found::Nothing,
         Some(value) if is_container(value.kind()) => Found::Container(()),
         Some(value) => Found::Scalar(decode::scalar(py, &value)?),
@@ -55,9 +63,8 @@ impl<'py> Found<'py, ()> {
             (Found::Scalar(value), _) => Ok(value),
             (Found::Container(()), _) => follow(place()?, pointer),
             (Found::Nothing, Fallback::Give(default)) => Ok(default),
-            (Found::Nothing, Fallback::Raise) => {
-                Python::attach(|py| Err(error::missing_key(py, pointer)))
-            }
+            // `look` says more.
+            (Found::Nothing, Fallback::Raise) => Err(Fault::Missing(pointer.to_owned()).into()),
         }
     }
 }
@@ -70,7 +77,7 @@ pub(crate) fn pointer_below<'py>(
     fallback: Fallback<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = place.py();
-    let found = view.read(py, |value| look(py, value, pointer))?;
+    let found = view.read(py, |value| look(py, value, pointer, &fallback))?;
     found.or_follow(|| Ok(place.clone()), pointer, fallback)
 }
 
@@ -130,7 +137,10 @@ fn edit_at<'py>(
         };
         let changed = match edit(state, |editor| change(editor, &pointer_to)) {
             Ok(changed) => changed,
-            Err(fault) => return Err(explain(fault, state, &pointer_to)?),
+            Err(Fault::Core(error)) => {
+                return Err(explain(error, state.editor()?.doc().root(), &pointer_to)?);
+            }
+            Err(fault) => return Err(fault),
         };
         if let (true, Some((aside, path, moves))) = (changed, aside) {
             aside.settle(py, document, Site::Path(&path), &moves, &mut trash);
@@ -139,14 +149,12 @@ fn edit_at<'py>(
     })
 }
 
-/// Adds to an error at which part of the pointer there is nothing.
-fn explain(fault: Fault, state: &State, pointer: &str) -> Held<Fault> {
-    let Fault::Core(error) = &fault else { return Ok(fault) };
+/// Adds to an error at which part of a pointer from `root` on there is nothing.
+fn explain(error: Error, root: Value<'_>, pointer: &str) -> Held<Fault> {
     use ErrorKind::{IndexOutOfRange, NotFound, WrongType};
     if !matches!(error.kind(), IndexOutOfRange | NotFound | WrongType) {
-        return Ok(fault);
+        return Ok(Fault::Core(error));
     }
-    let root = state.editor()?.doc().root();
     let ends = pointer.match_indices('/').map(|(at, _)| at).chain([pointer.len()]);
     let mut last = root;
     for (above, end) in ends.clone().zip(ends.skip(1)) {
@@ -173,7 +181,7 @@ fn explain(fault: Fault, state: &State, pointer: &str) -> Held<Fault> {
             error.detail()
         )),
         NotFound => Fault::Missing(format!("no place {pointer:?}")),
-        _ => fault,
+        _ => Fault::Core(error),
     })
 }
 

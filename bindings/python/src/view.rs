@@ -160,8 +160,10 @@ impl Document {
     /// `trusted` says that the document is valid.
     pub(crate) fn open(memory: Memory, trusted: bool) -> PyResult<Document> {
         // A document in writable memory must be editable, or it is not opened.
+        let is_log = memory.bytes().starts_with(&livebuf_log::MAGIC);
         let opened = Editor::open_unvalidated(memory).map_err(|failure| match failure.kind() {
             ErrorKind::ReadOnly => error::unknown_feature(),
+            ErrorKind::NotADocument if is_log => error::a_log(),
             _ => error::raise(failure),
         });
         let mut editor = opened?;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import copy
 import gc
+import io
 import mmap
 import multiprocessing.shared_memory
 import pickle
@@ -913,3 +914,73 @@ def test_bytes_from_elsewhere_are_validated_by_the_first_edit(tmp_path: Path) ->
     doc = Document(damaged)
     doc["b"] = 2
     assert doc["b"] == 2 and not doc.trusted
+
+
+class TestSmallThings:
+    """Bugs: messages that did not name the function that helps, and documents of null."""
+
+    def test_truth(self) -> None:
+        for value in (0, 1, "", "a", None, [], [0], {}, {"a": 0}, 0.0, False):
+            assert bool(Document.from_python(value)) is bool(value)
+
+    def test_a_new_document_becomes_what_is_added(self, tmp_path: Path) -> None:
+        with livebuf.open(tmp_path / "new.lbuf", "w+") as doc:
+            doc["a"] = 1
+            doc["b"] = [2]
+        assert livebuf.load(tmp_path / "new.lbuf") == {"a": 1, "b": [2]}
+        for add, expected in (
+            (lambda doc: doc.append(1), [1]),
+            (lambda doc: doc.extend(iter([1, 2])), [1, 2]),
+            (lambda doc: doc.update({"a": 1}, b=2), {"a": 1, "b": 2}),
+            (lambda doc: doc.update(a=1), {"a": 1}),
+            (lambda doc: doc.setdefault("a", []).append(1), {"a": [1]}),
+            (lambda doc: doc.__ior__({"a": 1}), {"a": 1}),
+            (lambda doc: doc.__iadd__([1]), [1]),
+        ):
+            doc = Document.from_python(None)
+            add(doc)
+            assert doc == expected
+            add(doc)
+        doc = Document.from_python(None)
+        with pytest.raises(TypeError):
+            doc["a"] = object()
+        with pytest.raises(TypeError):
+            doc[0] = 1
+        assert doc.root is None
+        with pytest.raises(livebuf.WrongTypeError, match="no array"):
+            Document.from_python({}).append(1)
+
+    def test_messages_name_what_helps(self, tmp_path: Path) -> None:
+        for path in ("x.lbuf", tmp_path / "x.lbuf"):
+            with pytest.raises(TypeError, match=r"livebuf\.open\(path\)"):
+                Document(path)  # type: ignore[arg-type]
+        with livebuf.Log(tmp_path / "x.lblog", "w") as log:
+            log.append(1)
+        for wrong in (livebuf.open, livebuf.load):
+            with pytest.raises(livebuf.DamagedError, match=r"a log.*livebuf\.Log"):
+                wrong(tmp_path / "x.lblog")
+        doc = Document.from_python({"a": {"b": [1]}, "text": "x"})
+        with pytest.raises(livebuf.PointerError, match=r"query\(\) takes JSONPath"):
+            doc.pointer("$.a")
+        for place in (doc, doc.root):
+            for pointer, message in (
+                ("/a/c/d", 'no place "/a/c/d": no "/a/c"'),
+                ("/a/b/1", 'no place "/a/b/1"'),
+                ("/text/0", '"/text" leads to a value of kind string'),
+            ):
+                with pytest.raises((KeyError, TypeError)) as caught:
+                    place.pointer(pointer)
+                assert message in caught.value.args[0]
+                assert place.pointer(pointer, 7) == 7
+
+    def test_keys_are_completed(self) -> None:
+        assert Document.from_python({"a": 1, "b": 2})._ipython_key_completions_() == ["a", "b"]
+        assert Document.from_python([1])._ipython_key_completions_() == []
+
+    def test_save(self, tmp_path: Path) -> None:
+        doc = Document.from_python(VALUE)
+        doc.save(tmp_path / "copy.lbuf")
+        assert (tmp_path / "copy.lbuf").read_bytes() == bytes(doc)
+        target = io.BytesIO()
+        doc.save(target)
+        assert target.getvalue() == bytes(doc)

@@ -10,8 +10,10 @@ pub(crate) const FRAME_SIZE: u64 = 32;
 pub(crate) const MARK: u64 = 32;
 /// Smallest document (FORMAT 1).
 const LEAST_BODY: u32 = 32;
-/// The log's magic, and the version behind it.
-const MAGIC: [u8; 8] = [0xAB, b'L', b'B', b'L', 1, 0, 0, 0];
+/// What each log begins with, by which it is told from a document.
+pub const MAGIC: [u8; 4] = [0xAB, b'L', b'B', b'L'];
+/// Behind the magic: the version, and flags.
+const VERSION: [u8; 4] = [1, 0, 0, 0];
 /// What each frame begins with. Its kind is the next byte.
 pub(crate) const FRAME_MAGIC: [u8; 3] = [0xAB, b'L', b'B'];
 
@@ -47,7 +49,8 @@ pub(crate) fn crc(body: &[u8]) -> u32 {
 /// The part of a file's header that never changes.
 pub(crate) fn header(identity: Identity) -> [u8; MARK as usize] {
     let mut bytes = [0; MARK as usize];
-    bytes[..8].copy_from_slice(&MAGIC);
+    bytes[..4].copy_from_slice(&MAGIC);
+    bytes[4..8].copy_from_slice(&VERSION);
     bytes[8..16].copy_from_slice(&identity);
     let crc = crc_of(&[&bytes[..28]]);
     bytes[28..].copy_from_slice(&crc.to_le_bytes());
@@ -59,7 +62,7 @@ pub(crate) fn header(identity: Identity) -> [u8; MARK as usize] {
 /// # Errors
 /// [`ErrorKind::NotALog`], [`ErrorKind::Unsupported`].
 pub(crate) fn read_header(bytes: &[u8]) -> Result<Identity> {
-    if bytes.get(..4) != Some(&MAGIC[..4]) {
+    if !bytes.starts_with(&MAGIC) {
         let message = match bytes.get(..4) {
             _ if bytes.is_empty() => "not a log: the file is empty",
             Some([0xAB, b'L', b'B', b'F']) => "not a log but a LiveBuf document",
@@ -75,7 +78,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<Identity> {
     if word(bytes, 28) != crc_of(&[&bytes[..28]]) {
         return Err(Error::new(ErrorKind::NotALog, "the log's header is damaged").at(0));
     }
-    if bytes[4] != MAGIC[4] {
+    if bytes[4] != VERSION[0] {
         let age = if bytes[4] == 0 { "a draft of before version 1" } else { "newer" };
         let message =
             format!("the log's version {} is not read by this library: it is {age}", bytes[4]);

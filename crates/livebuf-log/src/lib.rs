@@ -45,6 +45,7 @@ mod writer;
 pub use error::{Error, ErrorKind, Result};
 pub use frames::Torn;
 pub use group::{Group, Row};
+pub use layout::MAGIC;
 pub use reader::{Groups, LogReader, Refreshed, Rows, Stats};
 pub use repair::{Repaired, repair};
 pub use writer::{Compacted, Dropped, Log, LogOptions, LogStats};
