@@ -3,7 +3,7 @@
 use crate::error::{Fault, caught};
 use crate::host::{self, is_interrupted};
 use crate::value::{Sql, extracted, limit};
-use livebuf::{ArrayIter, Checked, Doc, Error, ErrorKind, Fields, Value};
+use livebuf::{ArrayIter, Checked, Doc, DocBuf, Error, ErrorKind, Fields, Value};
 use livebuf_query::{Matches, Query, Step};
 use livebuf_sql::{Path, json, type_name};
 use rusqlite::types::ValueRef;
@@ -54,6 +54,8 @@ const DOCUMENT: c_int = 8;
 const SECOND: c_int = 9;
 /// The budget of a query.
 const BUDGET: c_int = 10;
+/// The value as a document. It lies behind all arguments, and is none.
+const ELEMENT: c_int = 11;
 
 /// One of the functions, as SQLite sees it: a table.
 #[repr(C)]
@@ -83,10 +85,10 @@ unsafe impl<'vtab> VTab<'vtab> for Function {
         let kind = *kind.unwrap_or(&Kind::Each);
         let columns = match kind {
             Kind::Each | Kind::Tree => {
-                c"CREATE TABLE x(key,value,type,atom,id,parent,fullkey,path,json HIDDEN,root HIDDEN)"
+                c"CREATE TABLE x(key,value,type,atom,id,parent,fullkey,path,json HIDDEN,root HIDDEN,budget HIDDEN,element HIDDEN)"
             }
             Kind::Query => {
-                c"CREATE TABLE x(key,value,type,atom,id,parent,fullkey,path,json HIDDEN,query HIDDEN,budget HIDDEN)"
+                c"CREATE TABLE x(key,value,type,atom,id,parent,fullkey,path,json HIDDEN,query HIDDEN,budget HIDDEN,element HIDDEN)"
             }
         };
         // SAFETY: it is only asked whether it is interrupted.
@@ -198,6 +200,9 @@ impl Cursor {
             _ => return Err(Fault::Argument(2, "text")),
         };
         let budget = match argument(BUDGET) {
+            Some(_) if self.kind != Kind::Query => {
+                return Err(Fault::Argument(3, "left out: there are two at most"));
+            }
             Some(ValueRef::Integer(steps)) if steps >= 0 => Some(steps as u64),
             None => None,
             _ => return Err(Fault::Argument(3, "a count of steps")),
@@ -244,6 +249,7 @@ impl Cursor {
                 VALUE if container => Sql::Text(json(value, most()?)?),
                 ATOM if container => Sql::Null,
                 VALUE | ATOM => extracted(value, most)?,
+                ELEMENT => Sql::Blob(alone(value)?),
                 TYPE => Sql::Text(type_name(&value)?.to_owned()),
                 ID => Sql::Integer(row.id),
                 PARENT => row.parent.map_or(Sql::Null, Sql::Integer),
@@ -293,6 +299,13 @@ unsafe impl VTabCursor for Cursor {
     fn rowid(&self) -> SqlResult<i64> {
         Ok(self.rowid)
     }
+}
+
+/// A value as a document of its own.
+fn alone(value: Value<'_>) -> Result<Vec<u8>, Fault> {
+    let mut doc = DocBuf::new()?;
+    doc.set_root(value)?;
+    Ok(doc.into_vec())
 }
 
 /// The way through a document, row by row.

@@ -204,6 +204,28 @@ def test_each_and_tree(db):
     ]
 
 
+def test_elements_are_documents(db):
+    """Bug: elements were JSON text alone, so that reading them took parsing them again."""
+    db.run("CREATE TABLE t (id INTEGER PRIMARY KEY, d BLOB)")
+    for n in range(5):
+        orders = [{"sum": at * 10, "tags": [at, {"x": "ä"}]} for at in range(n)]
+        db.run("INSERT INTO t VALUES (?, lb(?))", n, json.dumps({"orders": orders}))
+    query = "SELECT t.id, lb_extract(e.element, '$.sum') FROM t, lb_each(t.d, '$.orders') e "
+    rows = db.run(query + "WHERE lb_extract(e.element, '$.tags[0]') >= 2")
+    assert rows == [(3, 20), (4, 20), (4, 30)]
+    values = [None, True, 1, 2.5, "x", [], {}, [1, "x"], {"a": {"b": [None]}}]
+    for table in ("lb_each(lb(?))", "lb_tree(lb(?))", "lb_query(lb(?), '$..*')"):
+        found = db.run(f"SELECT lb_json(element), type, value FROM {table}", json.dumps(values))
+        for text, type, value in found:
+            assert type in ("true", "false") or json.loads(text) == (
+                json.loads(value) if type in ("object", "array") else value
+            )
+    dates = "lb('[\"2026-11-25\"]', 'recognize')"
+    assert db.run(f"SELECT lb_type(element) FROM lb_each({dates})") == [("date",)]
+    assert db.run("SELECT count(*) FROM lb_each(lb('[1]')) WHERE element = lb('1')") == [(1,)]
+    assert "argument 3" in db.error("SELECT * FROM lb_each(lb('[1]'), '$', 3)")
+
+
 def test_each_joins_a_table(db):
     db.run("CREATE TABLE t (id INTEGER PRIMARY KEY, d BLOB)")
     for n in range(5):

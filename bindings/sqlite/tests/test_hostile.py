@@ -32,6 +32,7 @@ CALLS = [
     "SELECT lb_json(lb_compact(?1)), lb_json(lb_reserve(?1, 100))",
     "SELECT *, id, parent FROM lb_each(?1)",
     "SELECT *, id, parent FROM lb_each(?1, '$.rows')",
+    "SELECT lb_extract(element, '$.name'), element FROM lb_each(?1, '$.rows')",
     "SELECT * FROM lb_tree(?1)",
     "SELECT * FROM lb_query(?1, '$..[?@.id > 3]')",
     "SELECT * FROM lb_query(?1, '$.rows[?match(@.name, \"n.*\")].name')",
