@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use livebuf::{Checked, Doc, Valid, Value};
-use livebuf_arrow::{Document, Documents, ImportOptions, Joined, Refused, Types};
+use livebuf_arrow::{Document, Documents, ExportOptions, ImportOptions, Joined, Refused, Types};
 use livebuf_log::{Group, LogOptions, LogReader, Stats, Torn};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
@@ -15,9 +15,11 @@ use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList, PySlice, PyTuple};
 
 use crate::decode;
 use crate::encode;
-use crate::error::{self, expected};
+use crate::error::{self, Fault, expected};
+use crate::export::{Rows, named, with_column};
 use crate::memory::Memory;
 use crate::remote::Remote;
+use crate::search::Between;
 use crate::table;
 use crate::typed::decoder::{self, Decoder};
 use crate::view;
@@ -494,17 +496,33 @@ impl Log {
     /// These columns only, in this order, for Arrow. A column is named by its key, by keys with
     /// dots between them (`"user.id"`) or by a tuple of keys.
     fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<LogColumns> {
-        let split = |name: String| Ok(name.split('.').map(str::to_owned).collect());
-        let selected = table::chosen(columns, split)?;
-        let joined = self.columns(py)?.joined.select(selected);
-        Ok(LogColumns { joined })
+        self.columns(py)?.select(columns)
+    }
+
+    /// The rows whose value in a column lies between two bounds, both included, for Arrow. The
+    /// bounds are as those of `Column.filter`, the column is named as for `select`. Each group's
+    /// column is looked at, and only groups that have such rows are exported. Rows may have any order.
+    ///
+    /// >>> import tempfile
+    /// >>> log = livebuf.Log(tempfile.mkdtemp() + "/events.lblog", "x")
+    /// >>> log.extend({"ts": n / 10, "kind": "tick"} for n in range(1000))
+    /// >>> import polars
+    /// >>> polars.DataFrame(log.select(["ts"]).between("ts", 20, 20.3))["ts"].to_list()
+    /// [20.0, 20.1, 20.2, 20.3]
+    fn between(
+        &self,
+        py: Python<'_>,
+        column: &Bound<'_, PyAny>,
+        low: &Bound<'_, PyAny>,
+        high: &Bound<'_, PyAny>,
+    ) -> PyResult<LogColumns> {
+        self.columns(py)?.between(column, low, high)
     }
 
     /// The same columns with other options for the export: as those of `Table.with_options`.
     #[pyo3(signature = (*, numbers="raise", mixed="text"))]
     fn with_options(&self, py: Python<'_>, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
-        let options = table::exact(numbers, mixed)?;
-        Ok(LogColumns { joined: self.columns(py)?.joined.clone().options(options) })
+        self.columns(py)?.with_options(numbers, mixed)
     }
 
     /// The columns' names and their Arrow types in words. Reads the groups that no schema and no
@@ -613,8 +631,9 @@ impl Log {
             // Groups stay as they are until the log is compacted.
             let settled = reader.stats().groups as usize;
             let types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
-            let joined = Joined::new(InLog(reader)).remember(Arc::clone(&types), settled);
-            Ok(LogColumns { joined })
+            let (selected, options) = (None, ExportOptions::default());
+            let types = (Arc::clone(&types), settled);
+            Ok(LogColumns { reader, types, selected, between: None, options })
         })
     }
 
@@ -712,40 +731,133 @@ impl LogRows {
 }
 
 /// The groups of a log, as documents for Arrow.
-struct InLog(LogReader);
+struct InLog {
+    reader: LogReader,
+    between: Option<Arc<(Vec<String>, Between)>>,
+}
 
 impl Documents for InLog {
     fn count(&self) -> usize {
-        self.0.group_count()
+        self.reader.group_count()
     }
 
     fn document(&self, index: usize) -> Result<Arc<dyn Document>, Refused> {
-        match self.0.group(index)? {
+        match self.reader.group(index)? {
             Some(group) => Ok(Arc::clone(group.document()) as Arc<dyn Document>),
             None => Err("no such group".into()),
         }
     }
+
+    fn rows(
+        &self,
+        _index: usize,
+        document: &dyn Document,
+    ) -> Result<Option<Vec<Range<usize>>>, Refused> {
+        let Some((path, between)) = self.between.as_deref() else { return Ok(None) };
+        let root = document.open()?.root();
+        let found = match named(&root, path.clone()) {
+            Ok(path) => with_column(&root, &path, Rows::ALL, |column| between.rows(&column)),
+            Err(Fault::Missing(_)) => Ok(Vec::new()),
+            Err(fault) => Err(fault),
+        };
+        let rows = found.map_err(|fault| PyErr::from(fault).to_string())?;
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for row in rows {
+            match ranges.last_mut() {
+                Some(last) if last.end == row => last.end += 1,
+                _ => ranges.push(row..row + 1),
+            }
+        }
+        Ok(Some(ranges))
+    }
 }
 
-/// Columns of a log, for Arrow, polars, pyarrow, pandas and DuckDB: what `Log.select` gives.
+/// Columns of a log, for Arrow, polars, pyarrow, pandas and DuckDB: what `Log.select` and
+/// `Log.between` give.
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct LogColumns {
-    joined: Joined,
+    reader: LogReader,
+    /// What was found in the first groups, and in how many of them nothing will change.
+    types: (Arc<Types>, usize),
+    selected: Option<Vec<Vec<String>>>,
+    between: Option<Arc<(Vec<String>, Between)>>,
+    options: ExportOptions,
+}
+
+impl LogColumns {
+    fn joined(&self) -> Joined {
+        let groups = InLog { reader: self.reader.clone(), between: self.between.clone() };
+        let joined = Joined::new(groups).options(self.options.clone());
+        let joined = joined.remember(Arc::clone(&self.types.0), self.types.1);
+        match &self.selected {
+            Some(selected) => joined.select(selected.iter().cloned()),
+            None => joined,
+        }
+    }
+
+    /// Raises `MissingKeyError` where rows are chosen by a column that none has.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let Some((path, _)) = self.between.as_deref() else { return Ok(()) };
+        let mut missing = None;
+        for index in 0..self.reader.group_count() {
+            let group = py.detach(|| self.reader.group(index));
+            let group = group.map_err(|failure| error::log(py, &failure))?;
+            let Some(group) = group else { break };
+            let root = group.document().open().map_err(Fault::Core)?.root();
+            match named(&root, path.clone()) {
+                Ok(_) => return Ok(()),
+                Err(fault @ Fault::Missing(_)) => missing = Some(fault),
+                Err(fault) => return Err(fault.into()),
+            }
+        }
+        missing.map_or(Ok(()), |fault| Err(fault.into()))
+    }
+
+    fn copy(&self) -> LogColumns {
+        LogColumns {
+            reader: self.reader.clone(),
+            types: self.types.clone(),
+            selected: self.selected.clone(),
+            between: self.between.clone(),
+            options: self.options.clone(),
+        }
+    }
+}
+
+/// The keys that a column's name in text stands for.
+fn split(name: String) -> PyResult<Vec<String>> {
+    Ok(name.split('.').map(str::to_owned).collect())
 }
 
 #[pymethods]
 impl LogColumns {
+    /// These columns only: as `Log.select`.
+    fn select(&self, columns: &Bound<'_, PyAny>) -> PyResult<LogColumns> {
+        Ok(LogColumns { selected: Some(table::chosen(columns, split)?), ..self.copy() })
+    }
+
+    /// The rows whose value in a column lies between two bounds, in place of an earlier such choice:
+    /// as `Log.between`.
+    fn between(
+        &self,
+        column: &Bound<'_, PyAny>,
+        low: &Bound<'_, PyAny>,
+        high: &Bound<'_, PyAny>,
+    ) -> PyResult<LogColumns> {
+        let between = (table::keys_of(column, split)?, Between::of(low, high)?);
+        Ok(LogColumns { between: Some(Arc::new(between)), ..self.copy() })
+    }
+
     /// The same columns with other options for the export: as those of `Table.with_options`.
     #[pyo3(signature = (*, numbers="raise", mixed="text"))]
     fn with_options(&self, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
-        let options = table::exact(numbers, mixed)?;
-        Ok(LogColumns { joined: self.joined.clone().options(options) })
+        Ok(LogColumns { options: table::exact(numbers, mixed)?, ..self.copy() })
     }
 
     /// The columns' names and their Arrow types in words: as `Log.schema`.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        table::schema_of(py, py.detach(|| self.joined.columns()))
+        table::schema_of(py, py.detach(|| self.joined().columns()))
     }
 
     /// The Arrow C stream (the PyCapsule interface).
@@ -755,13 +867,13 @@ impl LogColumns {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let joined = self.joined.clone();
-        let joined = table::requested(joined, requested_schema, Joined::requested_schema)?;
+        self.check(py)?;
+        let joined = table::requested(self.joined(), requested_schema, Joined::requested_schema)?;
         table::stream_capsule(py, || joined.stream())
     }
 
     /// The Arrow C schema (the PyCapsule interface).
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        table::schema_capsule(py, || self.joined.schema())
+        table::schema_capsule(py, || self.joined().schema())
     }
 }

@@ -4,9 +4,68 @@ use std::cmp::Ordering;
 
 use livebuf::{Checked, Codes, ColumnType, Decimal, Extended, Number};
 use pyo3::prelude::*;
-use pyo3::types::PyFloat;
+use pyo3::types::{PyFloat, PyString};
 
-use crate::extended;
+use crate::error::{self, Held};
+use crate::extended::{self, Class, Read, Refused};
+
+/// The date, time, decimal or UUID that is searched for, if it is one.
+pub(crate) fn wanted(object: &Bound<'_, PyAny>) -> PyResult<Option<Extended>> {
+    let read = || -> Result<Option<Extended>, Refused> {
+        Ok(match Class::of(object)?.map(|class| class.read(object)).transpose()? {
+            Some(Read::Value(value)) => Some(value),
+            _ => None,
+        })
+    };
+    read().map_err(|refused| refused.into_error(object.py()))
+}
+
+/// Values between two bounds, both included. Texts are ordered by their code points.
+pub(crate) enum Between {
+    Numbers(Bounding, Bounding),
+    Texts(String, String),
+    /// Dates, times, UUIDs.
+    Others(Extended, Extended),
+}
+
+impl Between {
+    pub(crate) fn of(low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> PyResult<Between> {
+        if let (Ok(low), Ok(high)) = (low.cast::<PyString>(), high.cast::<PyString>()) {
+            return Ok(Between::Texts(low.extract()?, high.extract()?));
+        }
+        Ok(match (wanted(low)?, wanted(high)?) {
+            (
+                from @ (None | Some(Extended::Decimal(_))),
+                to @ (None | Some(Extended::Decimal(_))),
+            ) => Between::Numbers(
+                Bounding::of(low, from, End::Low)?,
+                Bounding::of(high, to, End::High)?,
+            ),
+            (Some(from), Some(to)) if extended::order(&from, &to).is_some() => {
+                Between::Others(from, to)
+            }
+            _ => {
+                let message = "the bounds must be of one kind: numbers, texts, dates, times, UUIDs, or \
+                               datetimes that both have a time zone or both have none";
+                return Err(error::wrong_type(low.py(), message.into()));
+            }
+        })
+    }
+
+    /// The rows of a column that have such a value.
+    pub(crate) fn rows(&self, column: &livebuf::Column<'_, Checked>) -> Held<Vec<usize>> {
+        // For a vector that grows, and the one that it is copied to.
+        livebuf::raw::require_memory(3 * size_of::<usize>() * column.len())?;
+        Ok(match self {
+            Between::Numbers(low, high) => rows_of_numbers(column, low, high)?,
+            Between::Texts(low, high) => rows_of_texts(column, low, high)?,
+            Between::Others(from, to) => rows_of(column, |value| {
+                extended::order(from, &value).is_some_and(|order| order.is_le())
+                    && extended::order(&value, to).is_some_and(|order| order.is_le())
+            })?,
+        })
+    }
+}
 
 /// The first row that keeps the same number as text.
 pub(crate) fn find_number_text(
@@ -173,7 +232,7 @@ fn is_between(number: Number<'_>, low: &Bounding, high: &Bounding) -> bool {
 }
 
 /// The rows whose number lies between two bounds.
-pub(crate) fn rows_of_numbers(
+fn rows_of_numbers(
     column: &livebuf::Column<'_, Checked>,
     low: &Bounding,
     high: &Bounding,
@@ -236,7 +295,7 @@ fn range_of_i64(low: i128, high: i128, is_u64: bool) -> Option<(End64, End64)> {
 type End64 = std::ops::Bound<i64>;
 
 /// The rows whose text lies between two, by code points.
-pub(crate) fn rows_of_texts(
+fn rows_of_texts(
     column: &livebuf::Column<'_, Checked>,
     low: &str,
     high: &str,
@@ -283,7 +342,7 @@ pub(crate) fn rows_of_texts(
 }
 
 /// The rows whose value is one of these.
-pub(crate) fn rows_of(
+fn rows_of(
     column: &livebuf::Column<'_, Checked>,
     is_wanted: impl Fn(Extended) -> bool,
 ) -> livebuf::Result<Vec<usize>> {

@@ -17,8 +17,8 @@ use crate::decode::{self, CollectorPause};
 use crate::encode::{self, Given};
 use crate::error::{self, Held, expected};
 use crate::export::{self, Numbers, Rows, Wish};
-use crate::extended::{self, Class, Read, Refused};
-use crate::search::{Bounding, End, find_number_text, rows_of, rows_of_numbers, rows_of_texts};
+use crate::extended;
+use crate::search::{Between, find_number_text, wanted};
 use crate::view::{Columnar, Document};
 
 /// An array as columns, for Arrow, polars, pyarrow, pandas and DuckDB. No row becomes a Python
@@ -199,7 +199,7 @@ pub(crate) fn chosen(
 }
 
 /// The keys that a column's name stands for: those of a tuple, or what `split` makes of text.
-fn keys_of(
+pub(crate) fn keys_of(
     name: &Bound<'_, PyAny>,
     split: impl FnOnce(String) -> PyResult<Vec<String>>,
 ) -> PyResult<Vec<String>> {
@@ -494,30 +494,6 @@ impl Column {
             None => Ok(py.None().into_bound(py)),
         })
     }
-
-    /// The same for a search whose answer are numbers of rows.
-    fn search(
-        &self,
-        py: Python<'_>,
-        look: impl FnOnce(livebuf::Column<'_, Checked>) -> Held<Vec<usize>>,
-    ) -> PyResult<Vec<usize>> {
-        self.read(py, |column| {
-            // For a vector that grows, and the one that it is copied to.
-            livebuf::raw::require_memory(3 * size_of::<usize>() * column.len())?;
-            look(column)
-        })
-    }
-}
-
-/// The date, time, decimal or UUID that is searched for, if it is one.
-fn wanted(object: &Bound<'_, PyAny>) -> PyResult<Option<Extended>> {
-    let read = || -> Result<Option<Extended>, Refused> {
-        Ok(match Class::of(object)?.map(|class| class.read(object)).transpose()? {
-            Some(Read::Value(value)) => Some(value),
-            _ => None,
-        })
-    };
-    read().map_err(|refused| refused.into_error(object.py()))
 }
 
 #[pymethods]
@@ -644,32 +620,8 @@ impl Column {
     /// dates, times, datetimes (with a time zone or without), UUIDs, or texts. Texts are ordered
     /// by their code points. Integers of any size are compared exactly, with floats too.
     fn filter(&self, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-        let py = low.py();
-        if let (Ok(low), Ok(high)) = (low.cast::<PyString>(), high.cast::<PyString>()) {
-            let (low, high) = (low.to_str()?, high.to_str()?);
-            return self.search(py, |column| Ok(rows_of_texts(&column, low, high)?));
-        }
-        let bounds = (wanted(low)?, wanted(high)?);
-        let (low, high) = match bounds {
-            (None | Some(Extended::Decimal(_)), None | Some(Extended::Decimal(_))) => {
-                (Bounding::of(low, bounds.0, End::Low)?, Bounding::of(high, bounds.1, End::High)?)
-            }
-            (Some(from), Some(to)) if extended::order(&from, &to).is_some() => {
-                return self.search(py, |column| {
-                    let is_between = |value| {
-                        extended::order(&from, &value).is_some_and(|order| order.is_le())
-                            && extended::order(&value, &to).is_some_and(|order| order.is_le())
-                    };
-                    Ok(rows_of(&column, is_between)?)
-                });
-            }
-            _ => {
-                let message = "the bounds must be of one kind: numbers, texts, dates, times, UUIDs, or \
-                               datetimes that both have a time zone or both have none";
-                return Err(error::wrong_type(py, message.into()));
-            }
-        };
-        self.search(py, |column| Ok(rows_of_numbers(&column, &low, &high)?))
+        let between = Between::of(low, high)?;
+        self.read(low.py(), |column| between.rows(&column))
     }
 
     /// How many rows have each text, in the order in which they are met. Other values are not

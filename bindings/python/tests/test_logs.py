@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import decimal
 import errno
 import os
@@ -393,3 +394,81 @@ def test_damage_of_groups(path: Path) -> None:
     bad: list[livebuf.Error] = []
     rows = [row["n"] for row in Log(path).rows(skip_bad=bad.append)]
     assert bad and 0 < len(rows) < 300 and rows == sorted(rows) and 0 in rows and 299 in rows
+
+
+class TestBetween:
+    """Rows by the values of a column, for Arrow."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        start = datetime.datetime(2026, 11, 1, tzinfo=datetime.timezone.utc)
+        return [
+            {
+                "ts": n * 7919 % 5000,
+                "at": start + datetime.timedelta(seconds=n),
+                "kind": "abc"[n % 3],
+                "user": {"id": n},
+                "x": [n, str(n)][n % 2],
+            }
+            | ({"late": n / 4} if n > 4000 else {})
+            for n in range(5000)
+        ]
+
+    def test_what_is_found(self, path: Path) -> None:
+        polars = pytest.importorskip("polars")
+        rows = self.rows()
+        with Log(path, "x", group_rows=700) as log:
+            log.extend(rows[:4200])
+            for row in rows[4200:]:
+                log.append(row)
+            frame = polars.DataFrame(log)
+            ids = frame["user"].struct.field("id")
+            for name, low, high in (
+                ("ts", 100, 130),
+                ("ts", 0, 10**30),
+                ("ts", -1.5, 0.5),
+                ("ts", 6000, 7000),
+                ("at", rows[1000]["at"], rows[1010]["at"]),
+                ("kind", "b", "b"),
+                ("kind", "aa", "bzz"),
+                ("user.id", 690, 720),
+                (("user", "id"), 4190, 4210),
+                ("late", 1010.0, 1020.25),
+            ):
+                found = polars.DataFrame(log.between(name, low, high))
+                keys = name if isinstance(name, tuple) else tuple(name.split("."))
+
+                def value(row: dict[str, Any], keys: tuple[str, ...] = keys) -> Any:
+                    for key in keys:
+                        row = row.get(key)  # type: ignore[assignment]
+                    return row
+
+                wanted = [
+                    n
+                    for n, row in enumerate(rows)
+                    if value(row) is not None and low <= value(row) <= high  # type: ignore[operator]
+                ]
+                assert found.schema == frame.schema
+                assert found["user"].struct.field("id").to_list() == [ids[n] for n in wanted]
+                assert found.rows() == [frame.row(n) for n in wanted]
+                some = log.between(name, low, high).select(["kind", "user.id"])
+                assert polars.DataFrame(some)["user.id"].to_list() == wanted
+                assert some.schema == log.select(["kind", "user.id"]).schema
+
+    def test_errors(self, path: Path) -> None:
+        pyarrow = pytest.importorskip("pyarrow")
+        with Log(path, "x") as log:
+            assert pyarrow.table(log.between("ts", 1, 2)).num_rows == 0
+            log.extend(self.rows()[:10])
+            with pytest.raises(livebuf.MissingKeyError, match='no column "nothing"'):
+                pyarrow.table(log.between("nothing", 1, 2))
+            with pytest.raises(livebuf.WrongTypeError, match="one kind"):
+                log.between("ts", 1, datetime.date(2026, 1, 1))
+            with pytest.raises(TypeError):
+                log.between("ts", 1, None)
+            with pytest.raises(TypeError):
+                log.between(1, 1, 2)  # type: ignore[arg-type]
+            # Of another kind than the column's values: none.
+            assert pyarrow.table(log.between("ts", "a", "b")).num_rows == 0
+            assert pyarrow.table(log.select(["kind"]).between("ts", 0, 0)).to_pydict() == {
+                "kind": ["a"]
+            }

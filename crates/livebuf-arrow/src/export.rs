@@ -947,6 +947,24 @@ impl Plan {
         Ok(made::array(rows, 0, vec![None], columns))
     }
 
+    /// The rows in ranges, which rise.
+    pub(crate) fn some(&self, ranges: &[Range<usize>]) -> Result<ArrowArray> {
+        let end = |range: &Range<usize>| range.end.min(self.range.len());
+        let (start, last) = match ranges {
+            [] => (0, 0),
+            [range] => return self.array(range.start, end(range)),
+            [first, .., last] => (first.start, end(last)),
+        };
+        let rows: Vec<_> =
+            ranges.iter().map(|range| range.start - start..end(range) - start).collect();
+        let columns = self.columns(start, last)?.into_iter().zip(self.fields());
+        let columns = columns.map(|(made, field)| {
+            take(&field.kind, made, &rows).map_err(|error| error.within(&field.name))
+        });
+        let length = rows.iter().map(|range| range.len()).sum();
+        Ok(made::array(length, 0, vec![None], columns.collect::<Result<_>>()?))
+    }
+
     fn columns(&self, start: usize, end: usize) -> Result<Vec<ArrowArray>> {
         let first = self.range.start;
         let rows = self.items.part(first + start..(first + end).min(self.range.end));

@@ -1,6 +1,7 @@
 //! Several documents as one table: what is in all of them, and one stream of batches.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::document::Document;
@@ -24,6 +25,20 @@ pub trait Documents: Send + Sync {
     /// # Errors
     /// Why it cannot be had.
     fn document(&self, index: usize) -> std::result::Result<Arc<dyn Document>, Refused>;
+
+    /// The rows of a document that are exported, as ranges that rise: all, where there is `None`. The
+    /// columns and their types are those of all rows.
+    ///
+    /// # Errors
+    /// Why they cannot be found.
+    fn rows(
+        &self,
+        index: usize,
+        document: &dyn Document,
+    ) -> std::result::Result<Option<Vec<Range<usize>>>, Refused> {
+        let _ = (index, document);
+        Ok(None)
+    }
 }
 
 impl<D: Document> Documents for Vec<Arc<D>> {
@@ -192,7 +207,8 @@ impl Joined {
         schema_of(self.shape()?.fields())
     }
 
-    /// All rows as a stream of batches. A batch has rows of one document.
+    /// All rows as a stream of batches. A batch has rows of one document; if it does not export
+    /// all of its rows ([`Documents::rows`]), those that it does.
     ///
     /// # Errors
     /// As [`schema`](Self::schema). What values bring about, the stream reports.
@@ -204,9 +220,10 @@ impl Joined {
     }
 
     fn exporter(&self, index: usize) -> Result<Exporter> {
-        let document = self.documents.document(index).map_err(|refused| {
-            Error::new(ErrorKind::Document, format!("a document cannot be read: {refused}"))
-        })?;
+        self.exporter_of(self.documents.document(index).map_err(refused)?)
+    }
+
+    fn exporter_of(&self, document: Arc<dyn Document>) -> Result<Exporter> {
         let exporter = Exporter::new(Arc::new(document))?.options(self.options.clone());
         let exporter = exporter.of_an_array()?;
         Ok(match &self.selected {
@@ -285,6 +302,10 @@ impl std::fmt::Debug for Joined {
     }
 }
 
+fn refused(why: Refused) -> Error {
+    Error::new(ErrorKind::Document, format!("a document cannot be read: {why}"))
+}
+
 struct Stream {
     joined: Joined,
     shape: Rows,
@@ -313,13 +334,22 @@ impl Batches for Stream {
             if self.next >= self.joined.documents.count() {
                 return Ok(None);
             }
-            let exporter = self.joined.exporter(self.next)?;
+            let document = self.joined.documents.document(self.next).map_err(refused)?;
+            let rows = self.joined.documents.rows(self.next, &*document).map_err(refused)?;
+            if rows.as_ref().is_some_and(Vec::is_empty) {
+                self.next += 1;
+                continue;
+            }
+            let exporter = self.joined.exporter_of(document)?;
             let plan = match &self.joined.requested {
                 Some(requested) => exporter.requested(requested.clone()).plan()?,
                 None => exporter.plan_as(self.shape.clone())?,
             };
             self.next += 1;
-            self.open = Some((plan, 0));
+            match rows {
+                Some(rows) => return Ok(Some(plan.some(&rows)?)),
+                None => self.open = Some((plan, 0)),
+            }
         }
     }
 }
