@@ -15,7 +15,7 @@ use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList, PySlice, PyTuple};
 
 use crate::decode;
 use crate::encode;
-use crate::error::{self, Fault, expected};
+use crate::error::{self, expected};
 use crate::export::{Rows, named, with_column};
 use crate::memory::Memory;
 use crate::remote::Remote;
@@ -506,6 +506,7 @@ impl Log {
     /// >>> import tempfile
     /// >>> log = livebuf.Log(tempfile.mkdtemp() + "/events.lblog", "x")
     /// >>> log.extend({"ts": n / 10, "kind": "tick"} for n in range(1000))
+    /// 1000
     /// >>> import polars
     /// >>> polars.DataFrame(log.select(["ts"]).between("ts", 20, 20.3))["ts"].to_list()
     /// [20.0, 20.1, 20.2, 20.3]
@@ -757,7 +758,7 @@ impl Documents for InLog {
         let root = document.open()?.root();
         let found = match named(&root, path.clone()) {
             Ok(path) => with_column(&root, &path, Rows::ALL, |column| between.rows(&column)),
-            Err(Fault::Missing(_)) => Ok(Vec::new()),
+            Err(error::Fault::Missing(_)) => Ok(Vec::new()),
             Err(fault) => Err(fault),
         };
         let rows = found.map_err(|fault| PyErr::from(fault).to_string())?;
@@ -803,10 +804,10 @@ impl LogColumns {
             let group = py.detach(|| self.reader.group(index));
             let group = group.map_err(|failure| error::log(py, &failure))?;
             let Some(group) = group else { break };
-            let root = group.document().open().map_err(Fault::Core)?.root();
+            let root = group.document().open().map_err(error::Fault::Core)?.root();
             match named(&root, path.clone()) {
                 Ok(_) => return Ok(()),
-                Err(fault @ Fault::Missing(_)) => missing = Some(fault),
+                Err(fault @ error::Fault::Missing(_)) => missing = Some(fault),
                 Err(fault) => return Err(fault.into()),
             }
         }

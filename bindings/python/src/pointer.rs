@@ -42,7 +42,10 @@ pub(crate) fn look<'py>(
 ) -> Held<Found<'py, ()>> {
     Ok(match value.pointer(pointer)? {
         None if matches!(fallback, Fallback::Raise) => {
-            return Err(explain(Error::new(ErrorKind::NotFound, 0), *value, pointer)?);
+            return Err(match explain(Error::new(ErrorKind::NotFound, 0), *value, pointer)? {
+                Fault::WrongType(message) => Fault::Missing(message),
+                fault => fault,
+            });
         }
         None => Found::Nothing,
         Some(value) if is_container(value.kind()) => Found::Container(()),

@@ -163,7 +163,7 @@ class TestScan:
         assert livebuf.polars.scan(path, "/laps").collect()["value"].to_list() == [71, 70]
         with pytest.raises(livebuf.WrongTypeError, match=r"x.lbuf: .*'/laps/0' is no array"):
             livebuf.polars.scan(path, "/laps/0")
-        with pytest.raises(livebuf.MissingKeyError, match=r"x.lbuf: /nope"):
+        with pytest.raises(livebuf.MissingKeyError, match=r'x.lbuf: no place "/nope"'):
             livebuf.polars.scan(path, "/nope")
         with pytest.raises(livebuf.PointerError, match=r"x.lbuf: malformed"):
             livebuf.polars.scan(path, "nope")

@@ -15,6 +15,7 @@ use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
 use crate::infer::{Choice, Left, Mixed, Numbers, Path, Rows, Seen};
 use crate::kept;
 use crate::schema::{Field, Layout, Type};
+use crate::take::take;
 
 /// How text is laid out in Arrow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
