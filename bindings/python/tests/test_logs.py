@@ -400,7 +400,7 @@ class TestBetween:
     """Rows by the values of a column, for Arrow."""
 
     def rows(self) -> list[dict[str, Any]]:
-        start = datetime.datetime(2026, 11, 1, tzinfo=datetime.timezone.utc)
+        start = datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC)
         return [
             {
                 "ts": n * 7919 % 5000,
