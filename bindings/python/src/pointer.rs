@@ -188,14 +188,16 @@ fn explain(error: Error, root: Value<'_>, pointer: &str) -> Held<Fault> {
     })
 }
 
-/// Prepares views for an edit at a pointer: what it takes, of which container, and how it moves
-/// others. `None` where the pointer leads nowhere.
+/// What an edit takes, of which container, and how it moves others there.
+type Prepared<'a> = (Aside<'a>, Vec<Step>, Vec<Move>);
+
+/// Prepares views for an edit at a pointer. `None` where the pointer leads nowhere.
 fn aside_at<'a>(
     slf: &'a Bound<'_, Document>,
     state: &State,
     pointer: &str,
     removes: bool,
-) -> Held<Option<(Aside<'a>, Vec<Step>, Vec<Move>)>> {
+) -> Held<Option<Prepared<'a>>> {
     let (py, mut value, mut path) = (slf.py(), state.editor()?.doc().root(), Vec::new());
     let (mut taken, mut moves) = (Taken::Root, Vec::new());
     let mut tokens = pointer.split('/').skip(1).peekable();

@@ -305,7 +305,7 @@ unsafe impl VTabCursor for Cursor {
 fn alone(value: Value<'_>) -> Result<Vec<u8>, Fault> {
     let mut doc = DocBuf::new()?;
     doc.set_root(value)?;
-    Ok(doc.into_vec())
+    Ok(doc.as_bytes().to_vec())
 }
 
 /// The way through a document, row by row.
