@@ -64,7 +64,7 @@ pub(crate) enum Access {
 }
 
 /// Opens a regular file for its one writer, and takes its exclusive lock: the file that still has
-/// the name once it is locked. Tries for 20 ms.
+/// the name once it is locked. Tries for 100 ms.
 ///
 /// # Errors
 /// [`WouldBlock`](io::ErrorKind::WouldBlock) where it is locked,
@@ -102,9 +102,9 @@ pub fn create_locked(path: &Path) -> io::Result<File> {
 /// Opens a regular file and locks it: the file that still has the name once it is locked.
 ///
 /// A lock that was given back can last for a moment. A process that is being started shares the
-/// files of its parent until its program begins. So this tries for 20 ms.
+/// files of its parent until its program begins. So this tries for 100 ms.
 pub(crate) fn open_with(path: &Path, access: Access) -> io::Result<File> {
-    let mut tries = 20;
+    let mut tries = 100;
     loop {
         let file = OpenOptions::new().read(true).write(access != Access::Read).open(path)?;
         let metadata = file.metadata()?;
