@@ -193,8 +193,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeId>> {
         let new = new.into();
-        if let At::Key(key) = at.child()
-            && S::SEALS
+        let key = match at.child() {
+            At::Index(_) => None,
+            key => Some(key.text()),
+        };
+        if S::SEALS
+            && let Some(key) = key
             && let Some(simple) = simple(&new)
             && self.set_shortly(node, key.as_bytes(), &simple)
         {
@@ -248,10 +252,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(set)
     }
 
-    /// Sets a member of a record, as [`set_field`](Self::set_field) says. Apart where
-    /// [`set_shortly`](Self::set_shortly) leaves the rare cases to it.
+    /// Sets a member of a record, as [`set_field`](Self::set_field) says.
     #[cfg_attr(any(feature = "small", debug_assertions), inline)]
-    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(never))]
+    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn set_in_record(
         &mut self,
         node: NodeId,

@@ -56,7 +56,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[doc(hidden)]
     #[inline]
     pub fn set_shortly(&mut self, node: NodeId, key: &[u8], value: &Simple<'_>) -> bool {
-        if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
+        if !self.space.is_plain() {
             return false;
         }
         // Here, where it is inlined, so that maps do not wait for a call.

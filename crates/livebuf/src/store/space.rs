@@ -540,6 +540,12 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
     }
 
+    /// Whether nobody is told of changes, and the storage says so in one step.
+    #[inline]
+    pub(crate) fn is_plain(&mut self) -> bool {
+        !cfg!(feature = "small") && S::SEALS && !O::ACTIVE && !self.storage.unwatched().is_empty()
+    }
+
     /// The used bytes, where nobody is told of changes.
     #[inline]
     pub(crate) fn plain(&mut self) -> Option<Plain<'_>> {
