@@ -230,7 +230,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn set_fresh(&mut self, node: NodeId, at: At<'_>, new: &New<'_>) -> Result<Option<NodeId>> {
         let block = Block::resolve(self.space.bytes(), node.home())?;
         let (tag, cell) = if block.kind() == KIND_RECORD {
-            match self.set_in_record(node, block, at, new)? {
+            let record = block.record()?.whole(self.space.bytes())?;
+            match self.set_field(node, record, at, new)? {
                 Some(value) => value,
                 None => return self.finish_in_place().map(|()| None),
             }
@@ -250,20 +251,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         self.finish()?;
         Ok(set)
-    }
-
-    /// Sets a member of a record, as [`set_field`](Self::set_field) says.
-    #[cfg_attr(any(feature = "small", debug_assertions), inline)]
-    #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-    fn set_in_record(
-        &mut self,
-        node: NodeId,
-        block: Block,
-        at: At<'_>,
-        new: &New<'_>,
-    ) -> Result<Option<(u8, u64)>> {
-        let record = block.record()?.whole(self.space.bytes())?;
-        self.set_field(node, record, at, new)
     }
 
     /// Sets a member of a map. `found`: by [`map::look_up`].
