@@ -141,7 +141,7 @@ type heldHandle struct {
 }
 
 func newSequence(t testing.TB, data []byte, seed uint64) *sequence {
-	limit := maxUsed
+	limit := min(maxUsed, math.MaxInt)
 	if seed%4 == 3 {
 		limit = len(data) + int(seed)%3000 + 256
 	}
@@ -149,7 +149,7 @@ func newSequence(t testing.TB, data []byte, seed uint64) *sequence {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sequence{t: t, r: rand.New(rand.NewPCG(seed, 1)), e: e, model: modelOf(t, e.Root()), limited: limit < maxUsed}
+	s := &sequence{t: t, r: rand.New(rand.NewPCG(seed, 1)), e: e, model: modelOf(t, e.Root()), limited: seed%4 == 3}
 	s.keys = []string{"a", "b", "c", "id", "name", "x", "a longer key", "another longer key", "", "naïve"}
 	var collect func(m any)
 	collect = func(m any) {
@@ -197,7 +197,7 @@ func (s *sequence) value(depth int) (any, any) {
 	case 2:
 		return scalar(r.IntN(100))
 	case 3:
-		return scalar(of(s, -1, -129, 256, 70_000, 1<<31, 1<<32, -(1<<31)-1, 1<<53, 1<<24+1, 1<<53+1))
+		return scalar(of[int64](s, -1, -129, 256, 70_000, 1<<31, 1<<32, -(1<<31)-1, 1<<53, 1<<24+1, 1<<53+1))
 	case 4:
 		return scalar(of[uint64](s, 1<<53+1, 1<<63-1, 1<<63, 1<<64-1, 5))
 	case 5, 6:
