@@ -580,10 +580,7 @@ func tableJSON(seed uint64) string {
 
 func TestRandomEdits(t *testing.T) {
 	names, all := editable(t)
-	n, first := 40, uint64(0)
-	if os.Getenv("LIVEBUF_ALL") != "" {
-		n = 2000
-	}
+	n, first := amount(40, 2000, 10_000), uint64(0)
 	first, _ = strconv.ParseUint(os.Getenv("LIVEBUF_SEED"), 10, 64) // where a run is to begin
 	command := cmp.Or(os.Getenv("LIVEBUF_COMMAND"), "../../target/debug/livebuf")
 	folder, files := t.TempDir(), []string{}

@@ -414,10 +414,7 @@ func TestTornEndsAtEachByte(t *testing.T) {
 		t.Fatal(durable)
 	}
 	folder := t.TempDir()
-	counts, verdicts, step := map[int]int{}, []string{}, 17
-	if os.Getenv("LIVEBUF_ALL") != "" {
-		step = 1
-	}
+	counts, verdicts, step := map[int]int{}, []string{}, amount(17, 1, 1)
 	for cut := range len(whole) {
 		data := whole[:cut]
 		lines, err := readLog(data)
@@ -529,10 +526,7 @@ func TestFramesBehindAHoleAreKept(t *testing.T) {
 }
 
 func TestDamagedLogsGiveErrorsOrRowsThatWereThere(t *testing.T) {
-	rounds, refused := 3, 0
-	if os.Getenv("LIVEBUF_ALL") != "" {
-		rounds = 1000
-	}
+	rounds, refused := amount(3, 500, 5000), 0
 	random := rand.New(rand.NewPCG(11, 12))
 	logs := logsIn(t, "logs")
 	logs["y_small"] = small(t)
@@ -740,10 +734,7 @@ func TestOneWriterAtATime(t *testing.T) {
 // TestManyMakeOneLog: who makes a log has it only once it is locked. Between, others may lock the empty file, and begin
 // the log. Then it is theirs, and must not be removed.
 func TestManyMakeOneLog(t *testing.T) {
-	rounds := 20
-	if os.Getenv("LIVEBUF_ALL") != "" {
-		rounds = 1000
-	}
+	rounds := amount(20, 1000, 1000)
 	for round := range rounds {
 		path := filepath.Join(t.TempDir(), "rows.lblog")
 		const writers = 6
@@ -901,10 +892,7 @@ func writeUntilKilled(path string) {
 
 func TestKilledWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.lblog")
-	rounds := 12
-	if os.Getenv("LIVEBUF_ALL") != "" {
-		rounds = 500
-	}
+	rounds := amount(12, 300, 2000)
 	random := rand.New(rand.NewPCG(13, 14))
 	said := int64(0)
 	for round := range rounds {
