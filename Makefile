@@ -232,6 +232,7 @@ bench-js: $(JS)/node_modules/ready $(JS)/bench/node_modules/ready
 
 # The Go module beside its peers, which the Go proxy has; ARGS="-bench Marshal -count 5".
 bench-go:
+	@mkdir -p target
 	cd bindings/go/bench && go test -bench . $(ARGS) > ../../../target/bench-go.txt && go run . < ../../../target/bench-go.txt
 
 # Engines over documents, JSON lines and Parquet, where all of them are installed.
