@@ -151,7 +151,13 @@ func (m maker) codec(t reflect.Type) *codec {
 
 // special is the function of a type that a value of this package, or of the standard library, has.
 func special[T any](add func(e *encoder, x T)) func(e *encoder, v reflect.Value) {
-	return func(e *encoder, v reflect.Value) { add(e, v.Interface().(T)) }
+	return func(e *encoder, v reflect.Value) {
+		if v.CanAddr() { // spares a copy
+			add(e, *v.Addr().Interface().(*T))
+		} else {
+			add(e, v.Interface().(T))
+		}
+	}
 }
 
 var specialEncoders = map[reflect.Type]func(e *encoder, v reflect.Value){
@@ -159,11 +165,10 @@ var specialEncoders = map[reflect.Type]func(e *encoder, v reflect.Value){
 	reflect.TypeFor[*Document](): special(func(e *encoder, d *Document) { e.document(d) }),
 	reflect.TypeFor[RawValue]():  special((*encoder).raw),
 	reflect.TypeFor[time.Time](): special(func(e *encoder, t time.Time) {
-		micros := t.UnixMicro()
-		if y := t.UTC().Year(); y < 1 || y > 9999 {
+		if s := t.Unix(); s < minDay*86_400 || s >= (maxDay+1)*86_400 {
 			fail(ErrBadValue, "the time %v is beyond the years 1 to 9999", t)
 		}
-		e.push(tagTimestamp, uint64(micros))
+		e.push(tagTimestamp, uint64(t.UnixMicro()))
 	}),
 	reflect.TypeFor[Date](): special(func(e *encoder, d Date) { e.ranged(tagDate, int64(d), minDay, maxDay) }),
 	reflect.TypeFor[TimeOfDay](): special(func(e *encoder, t TimeOfDay) {
