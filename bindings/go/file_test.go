@@ -111,12 +111,12 @@ func TestFilesAreLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.Close()
-	file, err := openLocked(path, true)
-	if !errors.Is(err, ErrLocked) {
+	if _, err := openLocked(path, true); !errors.Is(err, ErrLocked) {
 		t.Error(err)
 	}
 	f.Close()
-	if file, err = openLocked(path, true); err != nil {
+	file, err := openLocked(path, true)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := OpenFile(path); !errors.Is(err, ErrLocked) {
