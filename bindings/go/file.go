@@ -29,7 +29,8 @@ type File struct {
 }
 
 // OpenFile opens a document in a file to read it. Like Open it looks at the header only. If an edit of another program
-// was interrupted, and its journal is complete (LOG 9), the document is as after the edit; nothing is written.
+// was interrupted, and its journal is complete (LOG 9), the document is as after the edit; nothing is written. To edit
+// the document, edit a copy of its bytes.
 //
 // The error is one of Open, ErrLocked, or what the system reports.
 func OpenFile(path string) (*File, error) {

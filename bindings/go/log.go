@@ -14,11 +14,22 @@ import (
 //
 // Any number of goroutines may use it at a time, as long as none of them calls Refresh or Close.
 type Log struct {
-	file   *os.File // nil if the bytes come from elsewhere
-	path   string
+	logView
+	file *os.File // nil if the bytes come from elsewhere
+	path string
+	kept atomic.Pointer[keptRows] // what was read last
+}
+
+// logView is a log as it is at a time.
+type logView struct {
 	source logSource
 	frames logFrames
-	kept   atomic.Pointer[keptRows] // what was read last
+}
+
+// LogSource is bytes that are read in parts, such as a *bytes.Reader or an *io.SectionReader.
+type LogSource interface {
+	io.ReaderAt
+	Size() int64
 }
 
 // keptRows is rows that were read, by the offset of their frame. The rows behind the last group have the one of the
@@ -55,11 +66,8 @@ func OpenLog(path string) (*Log, error) {
 
 // ReadLog opens a log that is elsewhere: in memory (bytes.NewReader), in an archive, on a server. A group is fetched by
 // one read. The error is as that of OpenLog, or the source's.
-func ReadLog(source interface {
-	io.ReaderAt
-	Size() int64
-}) (*Log, error) {
-	l := &Log{source: logSource{source, func() (int64, error) { return source.Size(), nil }}}
+func ReadLog(source LogSource) (*Log, error) {
+	l := &Log{logView: logView{source: logSource{source, func() (int64, error) { return source.Size(), nil }}}}
 	var err error
 	if l.frames, err = openFrames(l.source); err != nil {
 		return nil, err
@@ -68,13 +76,14 @@ func ReadLog(source interface {
 }
 
 func overFile(file *os.File, path string) *Log {
-	return &Log{file: file, path: path, source: logSource{file, func() (int64, error) {
+	size := func() (int64, error) {
 		info, err := file.Stat()
 		if err != nil {
 			return 0, err
 		}
 		return info.Size(), nil
-	}}}
+	}
+	return &Log{logView: logView{source: logSource{file, size}}, file: file, path: path}
 }
 
 // Close closes the file. Rows that were read are good further on.
@@ -141,7 +150,7 @@ func (l *Log) Row(i int64) (Value, error) {
 	if kept := l.kept.Load(); kept != nil && kept.offset == f.end && row >= kept.group.first {
 		return kept.group.row(int(row - kept.group.first)), nil
 	}
-	group, err := l.group(x.offset, x)
+	group, err := l.group(&l.logView, x.offset, x)
 	return group.row(int(row - x.first)), err
 }
 
@@ -169,38 +178,39 @@ func (l *Log) Rows(from, to int64) iter.Seq2[Value, error] {
 // is as that of Row, there is no other group.
 func (l *Log) Groups(from, to int64) iter.Seq2[Group, error] {
 	return func(yield func(Group, error) bool) {
-		f := l.frames
+		view := l.logView // as it is now, whatever is read meanwhile
+		f := &view.frames
 		for i := range f.groups {
 			x := &f.groups[i]
 			if from < to && int64(x.end()) > from && int64(x.first) < to {
-				group, err := l.group(x.offset, x)
+				group, err := l.group(&view, x.offset, x)
 				if !yield(group, err) || err != nil {
 					return
 				}
 			}
 		}
 		if len(f.tail) > 0 && from < to && int64(f.rows()) > from && int64(f.settled()) < to {
-			yield(l.group(f.end, nil))
+			yield(l.group(&view, f.end, nil))
 		}
 	}
 }
 
 // group is the group of a frame, or that of the rows behind the last group.
-func (l *Log) group(offset uint64, x *logFrame) (group Group, err error) {
+func (l *Log) group(view *logView, offset uint64, x *logFrame) (group Group, err error) {
 	// A frame may begin where the rows behind the last group ended before.
 	if kept := l.kept.Load(); kept != nil && kept.offset == offset &&
 		(x == nil || kept.group.first == x.first && kept.group.Len() == int(x.rows)) {
 		return kept.group, nil
 	}
-	switch tail := l.frames.tail; {
+	switch tail := view.frames.tail; {
 	case x != nil:
-		group, err = l.read(x)
+		group, err = view.read(x)
 	case len(tail) == 1 && tail[0].kind == logRows:
-		group, err = l.read(&tail[0])
+		group, err = view.read(&tail[0])
 	default:
-		group.first = l.frames.settled()
+		group.first = view.frames.settled()
 		var data []byte
-		if data, err = l.gather(nil, nil); err == nil {
+		if data, err = view.gather(nil, nil); err == nil {
 			group.doc, err = Open(data)
 			group.doc.valid = true
 		}
@@ -212,8 +222,8 @@ func (l *Log) group(offset uint64, x *logFrame) (group Group, err error) {
 }
 
 // read reads the rows of a frame.
-func (l *Log) read(x *logFrame) (Group, error) {
-	body, err := l.source.body(x)
+func (v *logView) read(x *logFrame) (Group, error) {
+	body, err := v.source.body(x)
 	if err != nil {
 		return Group{}, err
 	}
@@ -239,21 +249,21 @@ func rowsOf(body []byte, x *logFrame) (Group, error) {
 }
 
 // gather encodes the rows behind the last group as an array, and then those that more adds.
-func (l *Log) gather(options []Option, more func(e *encoder)) ([]byte, error) {
-	tail := l.frames.tail
+func (v *logView) gather(options []Option, more func(e *encoder)) ([]byte, error) {
+	tail := v.frames.tail
 	var all []byte
-	start := l.frames.end
+	start := v.frames.end
 	if len(tail) > 0 {
 		start = tail[0].offset
-		size, err := l.source.size()
+		size, err := v.source.size()
 		if err != nil {
 			return nil, err
 		}
-		if uint64(size) < l.frames.end || l.frames.end-start > math.MaxInt {
+		if uint64(size) < v.frames.end || v.frames.end-start > math.MaxInt {
 			return nil, logError(LogDamaged, start, "a frame's body is damaged")
 		}
-		all = make([]byte, l.frames.end-start)
-		if _, err := l.source.fill(all, start); err != nil {
+		all = make([]byte, v.frames.end-start)
+		if _, err := v.source.fill(all, start); err != nil {
 			return nil, err
 		}
 	}
@@ -285,12 +295,13 @@ func (l *Log) gather(options []Option, more func(e *encoder)) ([]byte, error) {
 	})
 }
 
-// Refresh looks at what was written since, and says how many rows came. If another file has the log's name now, since
-// it was compacted or replaced, that one is read from now on; of a log that was compacted rows keep their numbers. The
-// error is as that of OpenLog, and the log then as before.
+// Refresh looks at what was written since, and says how many rows came. Ranges over rows or groups that have begun go on
+// over those that were there before. If another file has the log's name now, since it was compacted or replaced, that one
+// is read from now on, and ranges that have begun end with an error; in a log that was compacted, rows keep their
+// numbers. The error is as that of OpenLog, and the log then as before.
 func (l *Log) Refresh() (rows int64, err error) {
 	before := l.Len()
-	if l.file != nil {
+	if l.path != "" {
 		if file, err := openRegular(l.path, os.O_RDONLY); err == nil {
 			other := overFile(file, l.path)
 			header := make([]byte, logHeaderSize)
@@ -301,7 +312,7 @@ func (l *Log) Refresh() (rows int64, err error) {
 					return 0, err
 				}
 				l.file.Close()
-				l.file, l.source, l.frames = file, other.source, other.frames
+				l.file, l.logView = file, other.logView
 				l.kept.Store(nil)
 				return max(l.Len()-before, 0), nil
 			}

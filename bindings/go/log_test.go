@@ -663,22 +663,37 @@ func TestReadersFollowAWriter(t *testing.T) {
 	if n, err := l.Refresh(); n != 0 || err != nil {
 		t.Fatal(n, err)
 	}
+	// A range that has begun goes on over the rows that were there.
+	rows, first := 0, l.Len()
+	for _, err := range l.Rows(0, math.MaxInt64) {
+		if rows++; rows == 101 {
+			l.kept.Store(nil)
+			w.Append("more")
+			l.Refresh()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rows != int(first) || l.Len() != first+1 {
+		t.Error(rows, l.Len())
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	// Compacting puts another file in its place; rows keep their numbers.
 	command(t, "", "log", "compact", path)
-	command(t, "105\n106\n", "log", "append", path)
+	command(t, "106\n107\n", "log", "append", path)
 	if n, err := l.Refresh(); n != 2 || err != nil {
 		t.Fatal(n, err)
 	}
-	if lines := mustLines(t, l, nil); len(lines) != 107 || lines[106] != "106" || lines[50] != "50" {
+	if lines := mustLines(t, l, nil); len(lines) != 108 || lines[106] != "106" || lines[50] != "50" {
 		t.Error(lines)
 	}
 	if err := os.Truncate(path, 70); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Refresh(); !errors.Is(err, LogCutShort) || l.Len() != 107 {
+	if _, err := l.Refresh(); !errors.Is(err, LogCutShort) || l.Len() != 108 {
 		t.Error(l.Len(), err)
 	}
 }

@@ -22,7 +22,8 @@ import (
 // outlive a power cut. Rows that come one by one are gathered: when there are enough of them, they are written once
 // more, as a group of columns.
 type LogWriter struct {
-	log        Log
+	log        Log // without its path: what has the name does not matter to it
+	path       string
 	encode     []Option
 	groupRows  int
 	groupBytes int
@@ -97,8 +98,8 @@ func AppendLog(path string, options ...LogOption) (*LogWriter, error) {
 }
 
 func newLogWriter(file *os.File, path string, options []LogOption) *LogWriter {
-	w := &LogWriter{groupRows: 1 << 16, groupBytes: 8 << 20}
-	w.log.file, w.log.path, w.log.source = file, path, overFile(file, path).source
+	w := &LogWriter{path: path, groupRows: 1 << 16, groupBytes: 8 << 20}
+	w.log.file, w.log.source = file, overFile(file, path).source
 	for _, option := range options {
 		option(w)
 	}
@@ -120,7 +121,7 @@ func (w *LogWriter) begin() error {
 // open looks through the file's log.
 func (w *LogWriter) open() error {
 	// Whoever made or compacted the log may have died before its name was on the disk.
-	if err := syncDirectoryOf(w.log.path); err != nil {
+	if err := syncDirectoryOf(w.path); err != nil {
 		return err
 	}
 	header := make([]byte, logHeaderSize+1)
@@ -187,7 +188,7 @@ func (w *LogWriter) dropTorn() (err error) {
 // keep copies the log's end to a new file beside it, and waits until it is on the disk.
 func (w *LogWriter) keep() (string, error) {
 	for number := 0; ; number++ {
-		name := fmt.Sprintf("%s.torn-%d", w.log.path, w.torn.Offset)
+		name := fmt.Sprintf("%s.torn-%d", w.path, w.torn.Offset)
 		if number > 0 {
 			name += fmt.Sprintf("-%d", number)
 		}
