@@ -88,8 +88,8 @@ func (f *File) open() error {
 	return err
 }
 
-// Close closes the file, and ends the mapping. Values of the document are then missing. Byte slices and columns that lie
-// over its bytes must not be used any more.
+// Close closes the file, and ends the mapping. Values of the document are then missing. Byte slices and columns that
+// lie over its bytes must not be used any more.
 func (f *File) Close() error {
 	mapped := f.mapped
 	f.data, f.mapped = nil, nil

@@ -295,10 +295,10 @@ func (v *logView) gather(options []Option, more func(e *encoder)) ([]byte, error
 	})
 }
 
-// Refresh looks at what was written since, and says how many rows came. Ranges over rows or groups that have begun go on
-// over those that were there before. If another file has the log's name now, since it was compacted or replaced, that one
-// is read from now on, and ranges that have begun end with an error; in a log that was compacted, rows keep their
-// numbers. The error is as that of OpenLog, and the log then as before.
+// Refresh looks at what was written since, and says how many rows came. Ranges over rows or groups that have begun go
+// on over those that were there before. If another file has the log's name now, since it was compacted or replaced,
+// that one is read from now on, and ranges that have begun end with an error; in a log that was compacted, rows keep
+// their numbers. The error is as that of OpenLog, and the log then as before.
 func (l *Log) Refresh() (rows int64, err error) {
 	before := l.Len()
 	if l.path != "" {

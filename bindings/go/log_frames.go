@@ -289,7 +289,7 @@ func (f *logFrames) header(b []byte, offset uint64) (x logFrame, durable uint64,
 		good = x.rows == 0
 	case logRows, logGroup:
 	default:
-		return x, 0, false, logError(LogUnsupported, offset, "the log has a kind of frame that this package does not know")
+		return x, 0, false, logError(LogUnsupported, offset, "the log has a kind of frame that only newer packages know")
 	}
 	if !good || x.length&7 != 0 || x.length < headerSize || x.first > math.MaxInt64 {
 		return x, 0, false, logError(LogDamaged, offset, "a frame's header says what no header may say")
@@ -363,7 +363,8 @@ func (f *logFrames) advance(s logSource) error {
 		if f.end >= f.durable {
 			return nil
 		}
-		// A writer may have ended the frame, and others behind it, while it was looked at. So damage must be seen twice.
+		// A writer may have ended the frame, and others behind it, while it was looked at. So damage must be seen
+		// twice.
 		if again && tried == f.end && before == f.durable {
 			return logError(LogDamaged, f.end, fault+"; `livebuf log repair` keeps what is left")
 		}

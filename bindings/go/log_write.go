@@ -216,8 +216,8 @@ func (w *LogWriter) Log() *Log { return &w.log }
 // Len is the number of rows.
 func (w *LogWriter) Len() int64 { return w.log.Len() }
 
-// Dropped is the bytes that were cut off when the log was opened: an unfinished write, whose rows were never promised to
-// be on the disk. If there are whole frames among them, they are kept in a file beside the log, which is named.
+// Dropped is the bytes that were cut off when the log was opened: an unfinished write, whose rows were never promised
+// to be on the disk. If there are whole frames among them, they are kept in a file beside the log, which is named.
 func (w *LogWriter) Dropped() (torn TornEnd, kept string) { return w.torn, w.kept }
 
 // Append adds a row, which is encoded as Encode does it, and returns its number. After an error, the log is as before.

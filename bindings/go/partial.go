@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Partial is a document that is elsewhere, such as on a server that answers requests for ranges. Pages of it are fetched
-// when they are read, and kept. Any number of goroutines may use it; they take turns.
+// Partial is a document that is elsewhere, such as on a server that answers requests for ranges. Pages of it are
+// fetched when they are read, and kept. Any number of goroutines may use it; they take turns.
 type Partial struct {
 	source   io.ReaderAt
 	data     []byte // room for all of the document; reading a page that is not here is a fault
@@ -20,9 +20,9 @@ type Partial struct {
 	mutex    sync.Mutex
 }
 
-// OpenPartial opens a document by its first page. A page is how many bytes are fetched at once at least: 0 means 65,536,
-// and other numbers are rounded up to pages of the system. As much room is reserved as the document has bytes, and
-// memory taken for what is fetched. That is so on Linux and macOS; elsewhere the whole document is fetched now.
+// OpenPartial opens a document by its first page. A page is how many bytes are fetched at once at least: 0 means
+// 65,536, and other numbers are rounded up to pages of the system. As much room is reserved as the document has bytes,
+// and memory taken for what is fetched. That is so on Linux and macOS; elsewhere the whole document is fetched now.
 //
 // The error is the source's, or one of Open. A source that ends early is an error of kind ErrTruncated.
 func OpenPartial(source io.ReaderAt, page int) (*Partial, error) {
@@ -46,7 +46,8 @@ func OpenPartial(source io.ReaderAt, page int) (*Partial, error) {
 	}
 	p.here = make([]bool, (int(used)+page-1)/page)
 	if !canReserve {
-		if p.data, err = io.ReadAll(io.NewSectionReader(source, 0, int64(used))); err == nil && len(p.data) < int(used) {
+		p.data, err = io.ReadAll(io.NewSectionReader(source, 0, int64(used)))
+		if err == nil && len(p.data) < int(used) {
 			err = truncated(len(p.data), used)
 		}
 		for i := range p.here {
@@ -90,11 +91,11 @@ func (p *Partial) Fetched() (requests int, bytes int64) {
 }
 
 // Read calls a function that reads the document. Where it reads a page that is not here, it is left, the page is
-// fetched, and the function is called again, until it ends. So it should read and do nothing else, in its goroutine, and
-// not recover from panics. From the eighth time on each fetch takes twice as much as the one before.
+// fetched, and the function is called again, until it ends. So it should read and do nothing else, in its goroutine,
+// and not recover from panics. From the eighth time on each fetch takes twice as much as the one before.
 //
-// What it keeps must be copies, as those of Text, Any and Raw: values are missing when it has ended, and byte slices and
-// columns over the document's bytes, as those of TextBytes, must not be used any more.
+// What it keeps must be copies, as those of Text, Any and Raw: values are missing when it has ended, and byte slices
+// and columns over the document's bytes, as those of TextBytes, must not be used any more.
 //
 // The error is that of the function, or the source's.
 func (p *Partial) Read(read func(doc *Document) error) error {

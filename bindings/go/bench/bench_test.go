@@ -140,7 +140,9 @@ func BenchmarkOneField(b *testing.B) {
 
 // decodeCBOR makes maps as the others do.
 var decodeCBOR = func() cbor.DecMode {
-	mode, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any](), MaxMapPairs: 1 << 24, MaxArrayElements: 1 << 24}.DecMode()
+	options := cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any](), MaxMapPairs: 1 << 24,
+		MaxArrayElements: 1 << 24}
+	mode, err := options.DecMode()
 	if err != nil {
 		panic(err)
 	}
