@@ -408,6 +408,9 @@ func FuzzPartial(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := OpenPartial(bytes.NewReader(data), 1)
 		doc, want := Open(data)
+		if len(data) >= systemPage && errors.Is(want, ErrTruncated) {
+			return // only who reads behind the first page finds that
+		}
 		if (err == nil) != (want == nil) {
 			t.Fatalf("%v, not %v", err, want)
 		}
