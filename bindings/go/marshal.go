@@ -75,7 +75,10 @@ func (e *encoder) any(v any) {
 		e.endObject()
 	default:
 		r := reflect.ValueOf(v)
-		codecOf(r.Type()).encode(e, r)
+		if t := r.Type(); t != e.lastType {
+			e.lastType, e.lastCodec = t, codecOf(t)
+		}
+		e.lastCodec.encode(e, r)
 	}
 }
 
@@ -434,7 +437,7 @@ func (m maker) fields(t reflect.Type) []field {
 				if tag == "-" || !f.IsExported() && !isEmbedded {
 					continue
 				}
-				name, rest, _ := strings.Cut(tag, ",")
+				name, rest, _ := strings.Cut(strings.ToValidUTF8(tag, "\ufffd"), ",")
 				index := append(slices.Clone(l.index), i)
 				if name == "" && isEmbedded {
 					if !met[inner] {
@@ -480,7 +483,6 @@ func (m maker) fields(t reflect.Type) []field {
 	slices.SortFunc(fields, func(a, b field) int { return slices.Compare(a.index, b.index) })
 	for i := range fields {
 		f := &fields[i]
-		f.name = strings.ToValidUTF8(f.name, "\ufffd")
 		f.key, f.codec, f.id = NewKey(f.name), m.codec(f.goType), fieldCount
 		fieldCount++
 	}
