@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -926,10 +925,9 @@ func TestKilledWriters(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		var once sync.WaitGroup
-		once.Add(1)
+		began, done := make(chan bool, 1), make(chan bool)
 		go func() {
-			defer once.Done()
+			defer close(done)
 			if byCommand { // rows that it may have taken or not
 				for i := said; ; i++ {
 					if _, err := fmt.Fprintln(input, i); err != nil {
@@ -939,14 +937,24 @@ func TestKilledWriters(t *testing.T) {
 			}
 			for lines := bufio.NewScanner(out); lines.Scan(); {
 				said, _ = strconv.ParseInt(lines.Text(), 10, 64)
+				select {
+				case began <- true:
+				default:
+				}
 			}
 		}()
-		time.Sleep(time.Duration(5+random.IntN(30)) * time.Millisecond)
+		if round%4 < 2 { // else it may be killed before it begins
+			select {
+			case <-began:
+			case <-time.After(10 * time.Second):
+			}
+		}
+		time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
 		c.Process.Kill()
-		once.Wait()
+		<-done
 		c.Wait()
-		if _, err := os.Stat(path); round == 0 && err != nil {
-			continue // it was killed before it began
+		if _, err := os.Stat(path); said == 0 && err != nil {
+			continue
 		}
 		l, err := OpenLog(path)
 		if errors.Is(err, LogNotALog) && said == 0 {
