@@ -56,7 +56,7 @@ func FuzzDecode(f *testing.F) {
 // FuzzEdit edits documents by random steps, which are compared with plain values.
 func FuzzEdit(f *testing.F) {
 	names, all := editable(f)
-	for i := range 20 {
+	for i := range 8 {
 		f.Add(uint16(i*7), uint64(i), uint8(30))
 	}
 	f.Fuzz(func(t *testing.T, which uint16, seed uint64, steps uint8) {

@@ -748,7 +748,7 @@ func TestOneWriterAtATime(t *testing.T) {
 // TestManyMakeOneLog: who makes a log has it only once it is locked. Between, others may lock the empty file, and begin
 // the log. Then it is theirs, and must not be removed.
 func TestManyMakeOneLog(t *testing.T) {
-	rounds := amount(20, 1000, 1000)
+	rounds := amount(8, 1000, 1000)
 	for round := range rounds {
 		path := filepath.Join(t.TempDir(), "rows.lblog")
 		const writers = 6
