@@ -998,3 +998,53 @@ func TestKilledWriters(t *testing.T) {
 }
 
 func crcOf(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
+
+func BenchmarkLog(b *testing.B) {
+	type lap struct {
+		Lap  int     `livebuf:"lap"`
+		Sec  float64 `livebuf:"sec"`
+		Name string  `livebuf:"name"`
+	}
+	laps := func(n int) func(yield func(lap) bool) {
+		return func(yield func(lap) bool) {
+			for i := 0; i < n && yield(lap{i, float64(i) / 4, fmt.Sprint("driver ", i%20)}); i++ {
+			}
+		}
+	}
+	path := filepath.Join(b.TempDir(), "rows.lblog")
+	w, err := CreateLog(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	b.Run("append", func(b *testing.B) {
+		for b.Loop() {
+			w.Append(lap{1, 2.5, "driver"})
+		}
+	})
+	b.Run("extend by 10000", func(b *testing.B) {
+		for b.Loop() {
+			ExtendLog(w, laps(10_000))
+		}
+	})
+	b.Run("column of all rows", func(b *testing.B) {
+		l, err := OpenLog(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer l.Close()
+		for b.Loop() {
+			sum := 0.0
+			for group, err := range l.Groups(0, l.Len()) {
+				if err != nil {
+					b.Fatal(err)
+				}
+				secs, _, _ := Column[float64](group.Rows(), "sec")
+				for _, x := range secs {
+					sum += x
+				}
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(l.Len()), "ns/row")
+	})
+}
