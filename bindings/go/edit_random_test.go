@@ -624,3 +624,39 @@ func TestRandomEdits(t *testing.T) {
 	}
 	reference()
 }
+
+// TestRandomEditsOfChangedDocuments edits documents that no editor makes: vectors with a few bytes changed, as long as
+// they are valid.
+func TestRandomEditsOfChangedDocuments(t *testing.T) {
+	names, all := editable(t)
+	random, valid := rand.New(rand.NewPCG(21, 22)), 0
+	rounds := amount(500, 50_000, 2_000_000)
+	for round := range rounds {
+		data := slices.Clone(all[names[random.IntN(len(names))]])
+		for range 1 + random.IntN(3) {
+			at := headerSize + random.IntN(len(data))
+			if at < len(data) {
+				data[at] = []byte{0, 1, 0xff, byte(random.IntN(256)), data[at] ^ 1<<random.IntN(8)}[random.IntN(5)]
+			}
+		}
+		doc, err := Open(data)
+		if err != nil || doc.Validate() != nil {
+			continue
+		}
+		if _, err := AppendJSON(nil, doc.Root(), JSONOptions{NonFiniteNull: true}); err != nil {
+			continue // a value of a later version
+		}
+		valid++
+		s := newSequence(t, data, uint64(round))
+		s.tensor = hasTensor(s.e.Root())
+		for range 8 {
+			s.step()
+		}
+		if s.check(); t.Failed() {
+			t.Fatalf("%x", data)
+		}
+	}
+	if valid < rounds/10 {
+		t.Errorf("only %d of %d were valid", valid, rounds)
+	}
+}
