@@ -21,7 +21,7 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 .PHONY: demo test test-all test-rust test-python test-js test-go test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
 	test-files test-address test-thread test-miri test-32 test-shared libraries pytest fuzz coverage lint \
 	lint-rust lint-python lint-js lint-go fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
-	python bench-python bench-js bench-engines docs release
+	python bench-python bench-js bench-go bench-engines docs release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
@@ -229,6 +229,11 @@ $(JS)/bench/node_modules/ready: $(JS)/bench/package-lock.json
 
 bench-js: $(JS)/node_modules/ready $(JS)/bench/node_modules/ready
 	cd $(JS) && npm run --silent build && cd bench && npm run --silent bench -- $(ARGS)
+
+# The Go module beside its peers, which the Go proxy has; ARGS="-bench Marshal -count 5".
+bench-go:
+	@mkdir -p target
+	cd bindings/go/bench && go test -bench . $(ARGS) > ../../../target/bench-go.txt && go run . < ../../../target/bench-go.txt
 
 # Engines over documents, JSON lines and Parquet, where all of them are installed.
 bench-engines: python $(VENV_ENGINES)/ready

@@ -201,10 +201,7 @@ func TestDeltasOfTwoDocuments(t *testing.T) {
 }
 
 func TestDamageOfDeltas(t *testing.T) {
-	pairs, rounds, refused := deltaPairs(t), 3000, 0
-	if os.Getenv("LIVEBUF_ALL") != "" {
-		rounds = 300_000
-	}
+	pairs, rounds, refused := deltaPairs(t), amount(3000, 300_000, 1_000_000), 0
 	random := rand.New(rand.NewPCG(3, 4))
 	for range rounds {
 		p := pairs[random.IntN(len(pairs))]

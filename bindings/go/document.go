@@ -9,6 +9,7 @@ import "encoding/binary"
 type Document struct {
 	data  mem  // the used bytes
 	valid bool // whether they were validated, or made by this package
+	fault any  // of a partial document: the panic over a byte that is missing
 }
 
 // Open opens a document that is in memory. It looks at the 32 bytes of its header and copies nothing, so data must not

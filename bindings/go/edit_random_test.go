@@ -141,7 +141,7 @@ type heldHandle struct {
 }
 
 func newSequence(t testing.TB, data []byte, seed uint64) *sequence {
-	limit := maxUsed
+	limit := min(maxUsed, math.MaxInt)
 	if seed%4 == 3 {
 		limit = len(data) + int(seed)%3000 + 256
 	}
@@ -149,7 +149,7 @@ func newSequence(t testing.TB, data []byte, seed uint64) *sequence {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sequence{t: t, r: rand.New(rand.NewPCG(seed, 1)), e: e, model: modelOf(t, e.Root()), limited: limit < maxUsed}
+	s := &sequence{t: t, r: rand.New(rand.NewPCG(seed, 1)), e: e, model: modelOf(t, e.Root()), limited: seed%4 == 3}
 	s.keys = []string{"a", "b", "c", "id", "name", "x", "a longer key", "another longer key", "", "naïve"}
 	var collect func(m any)
 	collect = func(m any) {
@@ -197,7 +197,7 @@ func (s *sequence) value(depth int) (any, any) {
 	case 2:
 		return scalar(r.IntN(100))
 	case 3:
-		return scalar(of(s, -1, -129, 256, 70_000, 1<<31, 1<<32, -(1<<31)-1, 1<<53, 1<<24+1, 1<<53+1))
+		return scalar(of[int64](s, -1, -129, 256, 70_000, 1<<31, 1<<32, -(1<<31)-1, 1<<53, 1<<24+1, 1<<53+1))
 	case 4:
 		return scalar(of[uint64](s, 1<<53+1, 1<<63-1, 1<<63, 1<<64-1, 5))
 	case 5, 6:
@@ -580,10 +580,7 @@ func tableJSON(seed uint64) string {
 
 func TestRandomEdits(t *testing.T) {
 	names, all := editable(t)
-	n, first := 40, uint64(0)
-	if os.Getenv("LIVEBUF_ALL") != "" {
-		n = 2000
-	}
+	n, first := amount(40, 2000, 10_000), uint64(0)
 	first, _ = strconv.ParseUint(os.Getenv("LIVEBUF_SEED"), 10, 64) // where a run is to begin
 	command := cmp.Or(os.Getenv("LIVEBUF_COMMAND"), "../../target/debug/livebuf")
 	folder, files := t.TempDir(), []string{}
@@ -626,4 +623,40 @@ func TestRandomEdits(t *testing.T) {
 		}
 	}
 	reference()
+}
+
+// TestRandomEditsOfChangedDocuments edits documents that no editor makes: vectors with a few bytes changed, as long as
+// they are valid.
+func TestRandomEditsOfChangedDocuments(t *testing.T) {
+	names, all := editable(t)
+	random, valid := rand.New(rand.NewPCG(21, 22)), 0
+	rounds := amount(500, 50_000, 2_000_000)
+	for round := range rounds {
+		data := slices.Clone(all[names[random.IntN(len(names))]])
+		for range 1 + random.IntN(3) {
+			at := headerSize + random.IntN(len(data))
+			if at < len(data) {
+				data[at] = []byte{0, 1, 0xff, byte(random.IntN(256)), data[at] ^ 1<<random.IntN(8)}[random.IntN(5)]
+			}
+		}
+		doc, err := Open(data)
+		if err != nil || doc.Validate() != nil {
+			continue
+		}
+		if _, err := AppendJSON(nil, doc.Root(), JSONOptions{NonFiniteNull: true}); err != nil {
+			continue // a value of a later version
+		}
+		valid++
+		s := newSequence(t, data, uint64(round))
+		s.tensor = hasTensor(s.e.Root())
+		for range 8 {
+			s.step()
+		}
+		if s.check(); t.Failed() {
+			t.Fatalf("%x", data)
+		}
+	}
+	if valid < rounds/10 {
+		t.Errorf("only %d of %d were valid", valid, rounds)
+	}
 }

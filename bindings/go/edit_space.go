@@ -121,7 +121,7 @@ func (e *Editor) take(size uint64) uint64 {
 			continue
 		}
 		e.set32(before, e.u32(best))
-		e.set64(best, 0)
+		e.zero(best, size) // another editor may have left what was there
 		e.add32(aux+4, -int64(bestSize))
 		e.add32(aux+8, -1)
 		if bestSize > size {
@@ -132,7 +132,7 @@ func (e *Editor) take(size uint64) uint64 {
 	return 0
 }
 
-// list puts bytes that are zeros into the free list.
+// list puts bytes into the free list.
 func (e *Editor) list(at, size uint64) {
 	aux := e.u32(headerAux)
 	head := aux + auxSize + 4*e.class(size)

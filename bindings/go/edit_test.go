@@ -100,6 +100,33 @@ func TestADocumentThatIsMostlyFreeIsEncodedAnew(t *testing.T) {
 	sameText(t, "list", mustJSON(t, held[1].Value()), `[0,"more"]`)
 }
 
+// Editors may leave the bytes of free blocks as they were (FORMAT 8). They came into new blocks, which were not valid.
+func TestFreeBlocksMayHaveAnyBytes(t *testing.T) {
+	e := mustEdit(t, map[string]any{"a": strings.Repeat("a", 2000), "b": []any{1, "two", nil}, "c": map[string]any{}})
+	must(t, e.Set(Pointer(""), "a", 1))
+	data := []byte(string(e.Bytes()))
+	m := mem(data)
+	aux, dirty := m.u32(headerAux), 0
+	for c := range uint64(m.u8(aux + 1)) {
+		for at := m.u32(aux + auxSize + 4*c); at != 0; at = m.u32(at) {
+			for i := at + 8; i < at+m.u32(at+4); i++ {
+				data[i] = 0xee
+				dirty++
+			}
+		}
+	}
+	if dirty < 1000 {
+		t.Fatalf("only %d bytes are free", dirty)
+	}
+	e, err := Edit(data)
+	must(t, err)
+	for i := range 60 {
+		must(t, e.Set(Pointer(""), fmt.Sprint("key ", i), []any{i, strings.Repeat("x", i), map[string]any{"y": i}}))
+		must(t, e.Push(Pointer("/b"), i, strings.Repeat("long ", i)))
+		sound(t, e, "")
+	}
+}
+
 func TestHandlesFollowTheirValues(t *testing.T) {
 	data, err := FromJSON([]byte(`{"rows":[{"a":1,"l":[1,2]},{"a":2,"l":[3,4]},{"a":3,"l":[5,6]},{"a":4,"l":[7,8]},
 		{"a":5,"l":[1,2]},{"a":6,"l":[1,2]},{"a":7,"l":[1,2]},{"a":8,"l":[1,2]},{"a":9,"l":[1,2]}],"o":{"x":{}}}`))

@@ -160,6 +160,9 @@ func (e *encoder) copyScalar(v Value) {
 	case tagText:
 		e.string(e.checked(v.spanBytes(), v.at))
 	case tagLargeDecimal:
+		if !isLargeDecimal(v.spanBytes()) {
+			panic(encodeError{fault{ErrBadCell, v.at}.err()})
+		}
 		d, _ := v.Decimal()
 		e.decimal(d)
 	case tagNumberText:
@@ -207,6 +210,9 @@ func (e *encoder) tensorOf(v Value) (t tensor, ok bool) {
 	t.code = c.code
 	if count > 0 {
 		t.data = m[c.values+width*first:][:width*count]
+	}
+	if c.code == codeBool8 && slices.ContainsFunc(t.data, func(b byte) bool { return b > 1 }) {
+		panic(encodeError{fault{ErrBadCell, uint32(c.at)}.err()})
 	}
 	return t, true
 }

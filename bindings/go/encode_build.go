@@ -1,6 +1,7 @@
 package livebuf
 
 import (
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -80,6 +81,8 @@ type encoder struct {
 	plans   []plan   // room for plans
 	scratch []byte
 	options
+	lastType  reflect.Type // of the value of Go that any was given last
+	lastCodec *codec
 	outermost int   // the frame of the outermost open array, or map of similar objects; -1 for none
 	isAnew    bool  // garbage is left, or values should have waited: the document is to be encoded anew, from its value
 	knows     bool  // it is known which maps are of similar objects
@@ -311,7 +314,7 @@ func (e *encoder) otherKey(f *frame, text []byte) bool {
 // fieldKey is key for the name of a field of Go.
 func (e *encoder) fieldKey(x *field) {
 	f, t := e.frame(), &e.trie
-	if t.lists[f.list].depth >= maxFields || len(x.name) > maxKey {
+	if f.isMap || t.lists[f.list].depth >= maxFields || len(x.name) > maxKey {
 		e.goKey(x.name)
 		return
 	}
@@ -327,10 +330,11 @@ func (e *encoder) fieldKey(x *field) {
 	if next == 0 || t.lists[next].key != key {
 		next = t.find(f.list, key)
 	}
-	if !e.follow(f, next, key) {
-		e.becomeMap(f)
-		e.mapKey([]byte(x.name))
+	if next == 0 {
+		next = t.longer(f.list, key) // no struct has two fields of one name
 	}
+	t.lists[f.list].child = next
+	f.list = next
 }
 
 // follow goes on to a longer list, which is new where it is 0. False where the object is no record for it.

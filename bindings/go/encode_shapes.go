@@ -25,7 +25,8 @@ type keyText struct {
 // keyList is a list of keys: those of the list before, and one more. List 0 has no keys, and stands for none elsewhere.
 type keyList struct {
 	parent   int32
-	child    int32 // the longer list most lately taken; while shapes are written, the first that is needed
+	child    int32 // the longer list most lately taken
+	needed   int32 // while shapes are written: the first longer list that is needed
 	newest   int32 // of the longer lists; each has the one that was added before
 	sibling  int32
 	children int32
@@ -172,23 +173,20 @@ func (t *trie) use(out *output, block uint32, list int32) {
 
 // writeShapes writes a shape for each leaf that has users, and tells the users. The newest shape.
 func (t *trie) writeShapes(out *output) (newest uint32) {
-	for i := range t.lists {
-		t.lists[i].child = 0
-	}
 	// Longer lists come behind those that they begin with: so the first one that is needed is found last.
 	for i := len(t.lists) - 1; i > 0; i-- {
-		if l := &t.lists[i]; !l.isWide() && (l.latest != 0 || l.child != 0) {
-			t.lists[l.parent].child = int32(i)
+		if l := &t.lists[i]; !l.isWide() && (l.latest != 0 || l.needed != 0) {
+			t.lists[l.parent].needed = int32(i)
 		}
 	}
 	for i := 1; i < len(t.lists); i++ {
-		if t.lists[i].child != 0 || t.lists[i].latest == 0 {
+		if t.lists[i].needed != 0 || t.lists[i].latest == 0 {
 			continue
 		}
 		newest = t.writeShape(out, int32(i), newest)
 		users := uint32(0)
 		for list := int32(i); ; {
-			l := t.lists[list]
+			l := &t.lists[list]
 			users += l.users
 			for user := l.latest; user != 0; {
 				before := uint32(mem(out.data).u32(uint64(user) + 4))
@@ -196,7 +194,7 @@ func (t *trie) writeShapes(out *output) (newest uint32) {
 				user = before
 			}
 			// A wide shape serves its own list alone.
-			if l.parent == 0 || t.lists[l.parent].child != list {
+			if l.parent == 0 || t.lists[l.parent].needed != list {
 				break
 			}
 			list = l.parent

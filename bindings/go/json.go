@@ -150,7 +150,7 @@ func (p *printer) scalar(v Value) error {
 	case tagTimestamp:
 		p.dst = append(DateTime(v.bits).append(append(p.dst, '"')), `Z"`...)
 	case tagUUID:
-		p.dst = append(append(append(p.dst, '"'), UUID(v.spanBytes()).String()...), '"')
+		p.dst = append(append(append(p.dst, '"'), v.uuid().String()...), '"')
 	default:
 		return errorf(ErrUnsupported, "a value of tag %#x has no JSON: a newer package may know it", v.tag)
 	}
@@ -355,7 +355,7 @@ func (v Value) scalar() (any, error) {
 	case KindTimestamp:
 		return time.UnixMicro(int64(v.bits)).UTC(), nil
 	case KindUUID:
-		return UUID(v.spanBytes()), nil
+		return v.uuid(), nil
 	}
 	return nil, v.wrong("of a kind that this version of the package knows")
 }

@@ -460,7 +460,5 @@ func (e *encoder) recognized(text []byte) bool {
 	return true
 }
 
-func (e *encoder) integerOf(tag uint8, x int64) { e.push(tag, uint64(x)) }
-
 // isMoment says whether microseconds since 1970 are in the years from 1 to 9999.
 func isMoment(micros int64) bool { return micros >= minDay*dayMicros && micros < (maxDay+1)*dayMicros }

@@ -75,7 +75,10 @@ func (e *encoder) any(v any) {
 		e.endObject()
 	default:
 		r := reflect.ValueOf(v)
-		codecOf(r.Type()).encode(e, r)
+		if t := r.Type(); t != e.lastType {
+			e.lastType, e.lastCodec = t, codecOf(t)
+		}
+		e.lastCodec.encode(e, r)
 	}
 }
 
@@ -151,7 +154,13 @@ func (m maker) codec(t reflect.Type) *codec {
 
 // special is the function of a type that a value of this package, or of the standard library, has.
 func special[T any](add func(e *encoder, x T)) func(e *encoder, v reflect.Value) {
-	return func(e *encoder, v reflect.Value) { add(e, v.Interface().(T)) }
+	return func(e *encoder, v reflect.Value) {
+		if v.CanAddr() { // spares a copy
+			add(e, *v.Addr().Interface().(*T))
+		} else {
+			add(e, v.Interface().(T))
+		}
+	}
 }
 
 var specialEncoders = map[reflect.Type]func(e *encoder, v reflect.Value){
@@ -159,11 +168,10 @@ var specialEncoders = map[reflect.Type]func(e *encoder, v reflect.Value){
 	reflect.TypeFor[*Document](): special(func(e *encoder, d *Document) { e.document(d) }),
 	reflect.TypeFor[RawValue]():  special((*encoder).raw),
 	reflect.TypeFor[time.Time](): special(func(e *encoder, t time.Time) {
-		micros := t.UnixMicro()
-		if y := t.UTC().Year(); y < 1 || y > 9999 {
+		if s := t.Unix(); s < minDay*86_400 || s >= (maxDay+1)*86_400 {
 			fail(ErrBadValue, "the time %v is beyond the years 1 to 9999", t)
 		}
-		e.push(tagTimestamp, uint64(micros))
+		e.push(tagTimestamp, uint64(t.UnixMicro()))
 	}),
 	reflect.TypeFor[Date](): special(func(e *encoder, d Date) { e.ranged(tagDate, int64(d), minDay, maxDay) }),
 	reflect.TypeFor[TimeOfDay](): special(func(e *encoder, t TimeOfDay) {
@@ -429,7 +437,7 @@ func (m maker) fields(t reflect.Type) []field {
 				if tag == "-" || !f.IsExported() && !isEmbedded {
 					continue
 				}
-				name, rest, _ := strings.Cut(tag, ",")
+				name, rest, _ := strings.Cut(strings.ToValidUTF8(tag, "\ufffd"), ",")
 				index := append(slices.Clone(l.index), i)
 				if name == "" && isEmbedded {
 					if !met[inner] {
@@ -475,7 +483,6 @@ func (m maker) fields(t reflect.Type) []field {
 	slices.SortFunc(fields, func(a, b field) int { return slices.Compare(a.index, b.index) })
 	for i := range fields {
 		f := &fields[i]
-		f.name = strings.ToValidUTF8(f.name, "\ufffd")
 		f.key, f.codec, f.id = NewKey(f.name), m.codec(f.goType), fieldCount
 		fieldCount++
 	}

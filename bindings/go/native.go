@@ -6,7 +6,8 @@ import (
 )
 
 // This is the only file with unsafe code. A column of numbers lies in the document as an array of them does in memory,
-// so a slice over its bytes needs no copy, which is most of what columns are for. Go has no other way to make one.
+// so a slice over its bytes needs no copy, which is most of what columns are for. Go has no other way to make one. And
+// which page of a partial document is missing is known by its address.
 
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
@@ -27,6 +28,9 @@ func sizeOf[T any]() int {
 	var zero T
 	return int(unsafe.Sizeof(zero))
 }
+
+// address is where bytes are in memory.
+func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
 // textOf is bytes as a text that nobody keeps, without a copy: so the keys of a document are compared and hashed.
 func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -34,6 +34,12 @@ func (v Value) spanBytes() []byte {
 	return m[start:end:end]
 }
 
+// uuid is the bytes of a UUID; zeros if the document has been cut since.
+func (v Value) uuid() (u UUID) {
+	copy(u[:], v.spanBytes())
+	return u
+}
+
 // span is the value of a span of so many bytes.
 func (d *Document) span(tag uint8, start, size uint64) Value {
 	if tag == tagUUID && size != 16 || tag == tagLargeDecimal && (size != 17 || d.data.u8(start+16) > maxScale) {

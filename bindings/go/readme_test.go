@@ -3,9 +3,6 @@ package livebuf_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"strings"
-	"testing"
 
 	livebuf "github.com/livebuf/livebuf/bindings/go"
 )
@@ -44,30 +41,4 @@ func Example() {
 	// [36 45] <nil>
 	// {"users":[{"age":28,"name":"Joan"},{"name":"Ada","age":37},{"name":"Grace","age":45}]} <nil>
 	// {Ada 37} <nil>
-}
-
-func TestReadme(t *testing.T) {
-	page, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile("readme_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(page), "```go\n")
-	block, _, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatal("README.md has no block of Go")
-	}
-	// The example has one more tab before each line that is not empty.
-	lines := strings.Split(strings.TrimRight(block, "\n"), "\n")
-	for i, line := range lines {
-		if line != "" {
-			lines[i] = "\t" + line
-		}
-	}
-	if !strings.Contains(string(source), strings.Join(lines, "\n")+"\n\t// Output:") {
-		t.Error("the code of README.md is not that of Example")
-	}
 }

@@ -81,10 +81,7 @@ func TestBytesAroundADocumentDoNotMatter(t *testing.T) {
 
 // TestChangedBytesHaveTheVerdictOfTheReference compares with the command `livebuf`, by batches.
 func TestChangedBytesHaveTheVerdictOfTheReference(t *testing.T) {
-	command, folder, step := reference(t), t.TempDir(), 9
-	if os.Getenv("LIVEBUF_ALL") != "" {
-		step = 400
-	}
+	command, folder, step := reference(t), t.TempDir(), amount(9, 400, 400)
 	type change struct {
 		what string
 		err  error
@@ -149,10 +146,7 @@ func printed(t testing.TB, data []byte) bool {
 }
 
 func TestDamageIsFoundAndTheRestIsPrinted(t *testing.T) {
-	rounds, valid := 20_000, 0
-	if os.Getenv("LIVEBUF_ALL") != "" {
-		rounds = 2_000_000
-	}
+	rounds, valid := amount(20_000, 2_000_000, 10_000_000), 0
 	var all [][]byte
 	for _, data := range documents(t, "vectors/y_*.lbuf") {
 		if len(data) < 20_000 {

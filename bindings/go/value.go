@@ -244,7 +244,7 @@ func (v Value) UUID() (UUID, error) {
 	if v.tag != tagUUID {
 		return UUID{}, v.wrong("a UUID")
 	}
-	return UUID(v.spanBytes()), nil
+	return v.uuid(), nil
 }
 
 // Get is the member of an object that has a key. It is missing where there is none, or the value is no object.
@@ -406,6 +406,12 @@ func (v Value) Prefix(prefix string) iter.Seq2[string, Value] {
 // String is the text of a text, the JSON of any other value, or a note in angle brackets where it has none. It is for
 // people; AppendJSON is exact.
 func (v Value) String() string {
+	defer func() {
+		if r := recover(); r != nil {
+			v.doc.fault = r // package fmt does not hand it on
+			panic(r)
+		}
+	}()
 	if text, err := v.Text(); err == nil {
 		return text
 	}

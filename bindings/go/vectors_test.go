@@ -19,6 +19,18 @@ import (
 
 const testdata = "../../testdata"
 
+// amount is how much a test does: in short, with all tests of the project (LIVEBUF_ALL), or as long as it takes to be
+// sure (LIVEBUF_LONG).
+func amount(short, all, long int) int {
+	switch {
+	case os.Getenv("LIVEBUF_LONG") != "":
+		return long
+	case os.Getenv("LIVEBUF_ALL") != "":
+		return all
+	}
+	return short
+}
+
 // documents are all files with a document in a folder of testdata, by name.
 func documents(t testing.TB, pattern string) map[string][]byte {
 	t.Helper()
@@ -399,10 +411,7 @@ func TestDamagedDocuments(t *testing.T) {
 		t.Errorf("only %d documents", n)
 	}
 	// Vectors with a few bytes changed.
-	rounds := 4
-	if os.Getenv("LIVEBUF_ALL") != "" {
-		rounds = 200
-	}
+	rounds := amount(4, 200, 1000)
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, data := range documents(t, "vectors/y_*.lbuf") {
 		if len(data) > 20_000 {
@@ -471,7 +480,7 @@ func TestRealJSON(t *testing.T) {
 		"numbers", "random", "twitter", "twitter_api_response"} {
 		text := shared(t, name+".json")
 		for _, options := range [][]string{nil, {"--no-tables"}} {
-			if len(text) > 300_000 && options != nil && os.Getenv("LIVEBUF_ALL") == "" {
+			if len(text) > 300_000 && options != nil && amount(0, 1, 1) == 0 {
 				continue
 			}
 			data := encoded(t, text, options...)
