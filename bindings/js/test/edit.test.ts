@@ -534,3 +534,28 @@ test("a text that a large dictionary has is found there, and another one is adde
   assert.equal(doc.get(1, "kind"), "another kind 1");
   assert.equal(doc.get(2998, "kind"), "kind of number 48");
 });
+
+// Bug: free blocks were taken for zeros, which FORMAT 8 leaves open, so edits of such documents made invalid ones.
+test("free blocks may hold anything", () => {
+  const made = edit(encode({ a: "a".repeat(2000), b: [1, "two", null] }));
+  made.set([], "a", 1);
+  const bytes = made.bytes.slice();
+  const words = new DataView(bytes.buffer);
+  const aux = words.getUint32(28, true);
+  let filled = 0;
+  for (let k = 0; k < bytes[aux + 1]!; k++) {
+    for (let at = words.getUint32(aux + 24 + 4 * k, true); at !== 0; at = words.getUint32(at, true)) {
+      const size = words.getUint32(at + 4, true);
+      bytes.fill(0xee, at + 8, at + size);
+      filled += size - 8;
+    }
+  }
+  assert.ok(filled > 1000);
+  validate(bytes);
+  const editor = edit(bytes);
+  for (let i = 0; i < 60; i++) {
+    editor.set([], `key ${i}`, [i, "x".repeat(i), { y: i }]);
+    validate(editor.bytes);
+  }
+  assert.equal([...keys(open(editor.bytes).root as object)].length, 62);
+});

@@ -120,17 +120,17 @@ function take(m: Memory, size: number): number {
     }
     if (best === 0) continue;
     u32[before] = u32[best >>> 2]!;
-    u32[best >>> 2] = 0;
-    u32[(best >>> 2) + 1] = 0;
     u32[aux + 1]! -= bestSize;
     u32[aux + 2]!--;
     if (bestSize > size) list(m, best + size, bestSize - size);
+    // Free blocks may hold anything (FORMAT 8): other editors need not wipe them.
+    m.u8.fill(0, best, best + size);
     return best;
   }
   return 0;
 }
 
-/** Puts bytes that are zeros into the free list. */
+/** Puts bytes into the free list. */
 function list(m: Memory, at: number, size: number): void {
   const { u32 } = m;
   const aux = u32[7]! >>> 2;
