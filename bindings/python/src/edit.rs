@@ -463,25 +463,33 @@ impl Document {
         work: impl FnMut(&mut Editor<Memory>) -> Held<R>,
     ) -> Held<R> {
         let (py, views) = (document.py(), document.get().views());
-        let mut seen = views.all()?;
-        seen.retain(|view| !view.is_root());
-        let (mut kept, mut taken) = (error::room_for(seen.len())?, error::room_for(seen.len())?);
-        let watch = match seen.is_empty() {
-            true => None,
-            false => {
-                for view in &seen {
-                    // One that leads nowhere raises an error when it is used.
-                    let _ = view.node(py, state);
+        // A search lets other threads run, which may let go of views, so none is referred to
+        // meanwhile. New ones need the lock.
+        let most = views.len();
+        let mut seen = error::room_for(most)?;
+        let (mut kept, mut taken) = (error::room_for(most)?, error::room_for(most)?);
+        let watch = {
+            let below_root: Vec<&View> = views.all()?;
+            let mut below_root = below_root.into_iter().filter(|view| !view.is_root()).peekable();
+            match below_root.peek() {
+                None => None,
+                Some(_) => {
+                    for view in below_root {
+                        // One that leads nowhere raises an error when it is used.
+                        let _ = view.node(py, state);
+                    }
+                    let editor = state.editor()?;
+                    let watch = Watch::new(Recorder::with_old(editor.as_bytes()), false);
+                    editor.storage().watch(&watch);
+                    Some(watch)
                 }
-                let editor = state.editor()?;
-                let watch = Watch::new(Recorder::with_old(editor.as_bytes()), false);
-                editor.storage().watch(&watch);
-                Some(watch)
             }
         };
         let done = edit(state, work)?;
         state.layout = new_layout();
         let Some(watch) = watch else { return Ok(done) };
+        views.add_to(&mut seen);
+        seen.retain(|view| !view.is_root());
         let editor = state.editor()?;
         for view in seen {
             match (editor.renewed(view.last()), editor.remembers(view.last())) {

@@ -537,13 +537,19 @@ impl Views {
         self.entries().get(view.place().slot.get()).map_or(0, |entry| entry.at as usize)
     }
 
-    /// All that are not gone.
+    /// All that are not gone. They live as long as this thread is attached and drops none: what the
+    /// answer refers to must not be looked at after other threads ran.
     pub(crate) fn all(&self) -> Held<Vec<&View>> {
         let mut all = error::room_for(self.len())?;
+        self.add_to(&mut all);
+        Ok(all)
+    }
+
+    /// The same, into a vector that has room for them.
+    pub(crate) fn add_to<'a>(&'a self, all: &mut Vec<&'a View>) {
         let entries = self.entries().iter().filter(|entry| entry.above != GONE);
         // SAFETY: views in here live.
         all.extend(entries.map(|entry| unsafe { entry.view.as_ref() }));
-        Ok(all)
     }
 
     /// Calls `found` with the places in the list of those right below a container, as far as

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -226,3 +229,33 @@ def test_copies_behave_like_the_view() -> None:
             case {"z": z}:
                 assert z == 1
     assert doc == {"a": {"x": [1]}, "l": [{"y": 2}]}
+
+
+LET_GO = """
+import threading, time, livebuf
+model = [{"n": n, "in": {"t": [n]}} for n in range(30_000)]
+doc = livebuf.Document.from_python(model, tables=False)
+for turn in range(6):
+    held = [row["in"] for row in list(doc.root)[:3000]]
+    kept = held[::100]
+    last = doc.root[-1 - turn]
+
+    def let_go():
+        while held:
+            del held[-50:]
+            time.sleep(0)
+
+    thread = threading.Thread(target=let_go)
+    thread.start()
+    assert doc.remove_all("$..t[?@ == $n]", n=29_999 - turn) == 1
+    thread.join()
+    assert last["in"]["t"] == []
+    assert [view["t"][0] for view in kept] == list(range(0, 3000, 100))
+"""
+
+
+def test_views_that_other_threads_let_go_of_meanwhile() -> None:
+    """Bug: a long search lets other threads run, which let go of views that the edit looked at
+    afterwards. Memory that was given back is overwritten here, so that this crashed."""
+    command = [sys.executable, "-c", LET_GO]
+    subprocess.run(command, env=os.environ | {"PYTHONMALLOC": "debug"}, check=True)
