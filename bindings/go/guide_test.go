@@ -241,6 +241,7 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The code of bindings/go/README.md.
 	readme, err := os.ReadFile("readme_test.go")
 	if err != nil {
 		t.Fatal(err)

@@ -390,7 +390,7 @@ def test_code_of_every_language_is_run() -> None:
         "cpp": PROJECT / "bindings/c/tests/run.sh",
         # Runs the pages that it names.
         "js": PROJECT / "bindings/js/test/guide.test.ts",
-        "go": PROJECT / "bindings/go/readme_test.go",
+        "go": PROJECT / "bindings/go/guide_test.go",
         # Signatures, installation, bytes.
         "py": None,
         "sh": None,
