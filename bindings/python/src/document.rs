@@ -137,11 +137,17 @@ impl Document {
     #[new]
     #[pyo3(signature = (buffer, *, trusted=false))]
     fn new(buffer: &Bound<'_, PyAny>, trusted: bool) -> PyResult<Document> {
-        if buffer.is_instance_of::<PyString>() || buffer.hasattr("__fspath__")? {
-            let what = "a document's bytes are wanted; livebuf.open(path) opens the one in a file";
-            return Err(PyTypeError::new_err(what));
-        }
-        Document::open(Memory::of(buffer)?, trusted)
+        let memory = Memory::of(buffer).map_err(|failure| {
+            match buffer.is_instance_of::<PyString>()
+                || buffer.hasattr("__fspath__").is_ok_and(|there| there)
+            {
+                true => PyTypeError::new_err(
+                    "a document's bytes are wanted; livebuf.open(path) opens the one in a file",
+                ),
+                false => failure,
+            }
+        })?;
+        Document::open(memory, trusted)
     }
 
     /// A new document from Python objects: as `dumps`, but to be edited.

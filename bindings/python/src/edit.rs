@@ -54,8 +54,17 @@ impl Document {
     /// others write meanwhile, are edited as they are.
     pub(crate) fn begin_change(&self, py: Python<'_>, state: &mut State) -> Held<()> {
         self.begin_edit(py, state)?;
+        self.check_first(py, state)
+    }
+
+    /// Whether the next edit that frees bytes must validate before.
+    fn is_unchecked(state: &State) -> Held<bool> {
         let editor = state.editor()?;
-        if !state.checked && !editor.is_trusted() && editor.storage().is_writable() {
+        Ok(!state.checked && !editor.is_trusted() && editor.storage().is_writable())
+    }
+
+    fn check_first(&self, py: Python<'_>, state: &mut State) -> Held<()> {
+        if Document::is_unchecked(state)? {
             state.checked = true;
             match self.detached(py, state, |editor| editor.validate()) {
                 Ok(()) | Err(Fault::Core(_)) => {}
@@ -208,7 +217,12 @@ impl View {
             drop(state);
             return self.edit_many(py, before, taken, edit);
         }
-        document.get().begin_change(py, &mut state)?;
+        document.get().begin_edit(py, &mut state)?;
+        if Document::is_unchecked(&state)?
+            && taken.may_free(|| Ok(state.editor()?.value(self.node(py, &state)?)?))?
+        {
+            document.get().check_first(py, &mut state)?;
+        }
         let node = self.node(py, &state)?;
         if before && !state.editor()?.is_trusted() {
             state.editor_mut()?.validate().map_err(Fault::Core)?;

@@ -1,5 +1,9 @@
 //! Places in a document as keys and indexes, and how edits move them.
 
+use livebuf::{Kind, Value};
+
+use crate::error::Held;
+
 /// A key or index on the way from the root.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
@@ -46,6 +50,19 @@ pub(crate) enum Taken<'a> {
 }
 
 impl Taken<'_> {
+    /// Whether an edit that takes this from a container may free bytes: not if it sets a number or
+    /// the like, which has none of its own.
+    pub(crate) fn may_free<'d>(self, container: impl FnOnce() -> Held<Value<'d>>) -> Held<bool> {
+        let old = match self {
+            Taken::Member(key) => container()?.get(key)?,
+            Taken::Elements(first, end) if end == first + 1 => container()?.get(first)?,
+            _ => None,
+        };
+        Ok(!old.is_some_and(|old| {
+            matches!(old.kind(), Kind::Null | Kind::Bool | Kind::Int | Kind::Float)
+        }))
+    }
+
     /// One element.
     pub(crate) fn element(index: usize) -> Taken<'static> {
         Taken::Elements(index, index.saturating_add(1))
