@@ -151,7 +151,7 @@ func openRegular(path string, flag int) (*os.File, error) {
 
 // openLocked opens a file and takes its lock, which is exclusive to write or shared to read: of the file that still has
 // the name once it is locked. A lock that was given back may last for a moment, as long as a process that is being
-// started shares the files of its parent. So this tries for 20 ms.
+// started shares the files of its parent. So this tries for 100 ms.
 func openLocked(path string, exclusive bool) (*os.File, error) {
 	flag := os.O_RDONLY
 	if exclusive {
@@ -170,7 +170,7 @@ func openLocked(path string, exclusive bool) (*os.File, error) {
 		}
 		file.Close()
 		switch {
-		case errors.Is(err, ErrLocked) && tries < 20:
+		case errors.Is(err, ErrLocked) && tries < 100:
 			time.Sleep(time.Millisecond)
 		case err != nil:
 			return nil, &fs.PathError{Op: "lock", Path: path, Err: err}

@@ -211,8 +211,9 @@ func (l *Log) group(view *logView, offset uint64, x *logFrame) (group Group, err
 		group.first = view.frames.settled()
 		var data []byte
 		if data, err = view.gather(nil, nil); err == nil {
-			group.doc, err = Open(data)
-			group.doc.valid = true
+			if group.doc, err = Open(data); err == nil {
+				group.doc.valid = true
+			}
 		}
 	}
 	if err == nil {

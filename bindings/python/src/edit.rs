@@ -24,6 +24,7 @@ use crate::view::{Above, Document, Site, State, View, is_container, new_layout, 
 
 const CHANGED: &str = "the document was changed as a whole (a delta or undo); look it up again";
 const MANY: &str = "the document was changed in too many places at once; look it up again";
+const NO_MEMORY: &str = "there was no memory to follow what an edit moved; look it up again";
 const MOVED: &str = "a patch moved it; look it up again";
 
 impl Document {
@@ -477,28 +478,25 @@ impl Document {
         work: impl FnMut(&mut Editor<Memory>) -> Held<R>,
     ) -> Held<R> {
         let (py, views) = (document.py(), document.get().views());
-        // A search lets other threads run, which may let go of views, so none is referred to
-        // meanwhile. New ones need the lock.
-        let most = views.len();
-        let mut seen = error::room_for(most)?;
-        let (mut kept, mut taken) = (error::room_for(most)?, error::room_for(most)?);
-        let watch = {
-            let below_root: Vec<&View> = views.all()?;
-            let mut below_root = below_root.into_iter().filter(|view| !view.is_root()).peekable();
-            match below_root.peek() {
-                None => None,
-                Some(_) => {
-                    for view in below_root {
-                        // One that leads nowhere raises an error when it is used.
-                        let _ = view.node(py, state);
-                    }
-                    let editor = state.editor()?;
-                    let watch = Watch::new(Recorder::with_old(editor.as_bytes()), false);
-                    editor.storage().watch(&watch);
-                    Some(watch)
-                }
+        let mut seen = views.all()?;
+        seen.retain(|view| !view.is_root());
+        let (mut kept, mut taken) = (error::room_for(seen.len())?, error::room_for(seen.len())?);
+        for view in &seen {
+            // One that leads nowhere raises an error when it is used.
+            let _ = view.node(py, state);
+        }
+        let watch = match seen.is_empty() {
+            true => None,
+            false => {
+                let editor = state.editor()?;
+                let watch = Watch::new(Recorder::with_old(editor.as_bytes()), false);
+                editor.storage().watch(&watch);
+                Some(watch)
             }
         };
+        // A search lets other threads run, which may let go of views, so none is referred to
+        // meanwhile. New ones need the lock: the room is enough for all that there are afterwards.
+        seen.clear();
         let done = edit(state, work)?;
         state.layout = new_layout();
         let Some(watch) = watch else { return Ok(done) };
@@ -512,12 +510,29 @@ impl Document {
                 (None, false) => view.leave(MANY),
             }
         }
+        // The edit is made. Where there is no memory to follow it, views must not show other places.
+        if Document::follow_whole(document, state, trash, &watch, kept, &taken).is_err() {
+            views.leave(NO_MEMORY);
+        }
+        Ok(done)
+    }
+
+    /// Lets views follow an edit of the whole: the `kept` ones to where their containers are now,
+    /// the `taken` ones to copies.
+    fn follow_whole(
+        document: &Bound<'_, Document>,
+        state: &State,
+        trash: &mut Trash,
+        watch: &Watch,
+        mut kept: Vec<(&View, NodeId)>,
+        taken: &[&View],
+    ) -> Held<()> {
+        let py = document.py();
         if !taken.is_empty() {
-            Aside::of_old(py, state, &watch, &taken)?.take(py, document, trash);
+            Aside::of_old(py, state, watch, taken)?.take(py, document, trash);
         }
         kept.retain(|(view, _)| !view.has_left(document));
-        arrange(py, state, &kept)?;
-        Ok(done)
+        arrange(py, state, &kept)
     }
 }
 

@@ -500,8 +500,9 @@ impl Log {
     }
 
     /// The rows whose value in a column lies between two bounds, both included, for Arrow. The
-    /// bounds are as those of `Column.filter`, the column is named as for `select`. Each group's
-    /// column is looked at, and only groups that have such rows are exported. Rows may have any order.
+    /// bounds are as those of `Column.filter`, the column is named as for `select`. Rows may have any
+    /// order: the column is looked at in each group, which is read for it, and only such rows are
+    /// exported.
     ///
     /// >>> import tempfile
     /// >>> log = livebuf.Log(tempfile.mkdtemp() + "/events.lblog", "x")
@@ -749,11 +750,7 @@ impl Documents for InLog {
         }
     }
 
-    fn rows(
-        &self,
-        _index: usize,
-        document: &dyn Document,
-    ) -> Result<Option<Vec<Range<usize>>>, Refused> {
+    fn rows(&self, document: &dyn Document) -> Result<Option<Vec<Range<usize>>>, Refused> {
         let Some((path, between)) = self.between.as_deref() else { return Ok(None) };
         let root = document.open()?.root();
         let found = match named(&root, path.clone()) {
@@ -776,6 +773,7 @@ impl Documents for InLog {
 /// Columns of a log, for Arrow, polars, pyarrow, pandas and DuckDB: what `Log.select` and
 /// `Log.between` give.
 #[pyclass(frozen, module = "livebuf")]
+#[derive(Clone)]
 pub(crate) struct LogColumns {
     reader: LogReader,
     /// What was found in the first groups, and in how many of them nothing will change.
@@ -813,16 +811,6 @@ impl LogColumns {
         }
         missing.map_or(Ok(()), |fault| Err(fault.into()))
     }
-
-    fn copy(&self) -> LogColumns {
-        LogColumns {
-            reader: self.reader.clone(),
-            types: self.types.clone(),
-            selected: self.selected.clone(),
-            between: self.between.clone(),
-            options: self.options.clone(),
-        }
-    }
 }
 
 /// The keys that a column's name in text stands for.
@@ -834,7 +822,7 @@ fn split(name: String) -> PyResult<Vec<String>> {
 impl LogColumns {
     /// These columns only: as `Log.select`.
     fn select(&self, columns: &Bound<'_, PyAny>) -> PyResult<LogColumns> {
-        Ok(LogColumns { selected: Some(table::chosen(columns, split)?), ..self.copy() })
+        Ok(LogColumns { selected: Some(table::chosen(columns, split)?), ..self.clone() })
     }
 
     /// The rows whose value in a column lies between two bounds, in place of an earlier such choice:
@@ -846,13 +834,13 @@ impl LogColumns {
         high: &Bound<'_, PyAny>,
     ) -> PyResult<LogColumns> {
         let between = (table::keys_of(column, split)?, Between::of(low, high)?);
-        Ok(LogColumns { between: Some(Arc::new(between)), ..self.copy() })
+        Ok(LogColumns { between: Some(Arc::new(between)), ..self.clone() })
     }
 
     /// The same columns with other options for the export: as those of `Table.with_options`.
     #[pyo3(signature = (*, numbers="raise", mixed="text"))]
     fn with_options(&self, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
-        Ok(LogColumns { options: table::exact(numbers, mixed)?, ..self.copy() })
+        Ok(LogColumns { options: table::exact(numbers, mixed)?, ..self.clone() })
     }
 
     /// The columns' names and their Arrow types in words: as `Log.schema`.

@@ -33,10 +33,9 @@ pub trait Documents: Send + Sync {
     /// Why they cannot be found.
     fn rows(
         &self,
-        index: usize,
         document: &dyn Document,
     ) -> std::result::Result<Option<Vec<Range<usize>>>, Refused> {
-        let _ = (index, document);
+        let _ = document;
         Ok(None)
     }
 }
@@ -335,7 +334,7 @@ impl Batches for Stream {
                 return Ok(None);
             }
             let document = self.joined.documents.document(self.next).map_err(refused)?;
-            let rows = self.joined.documents.rows(self.next, &*document).map_err(refused)?;
+            let rows = self.joined.documents.rows(&*document).map_err(refused)?;
             if rows.as_ref().is_some_and(Vec::is_empty) {
                 self.next += 1;
                 continue;

@@ -146,7 +146,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[doc(hidden)]
     #[inline]
     pub fn begin_root(&mut self, capacity: u8) -> Option<NodeId> {
-        if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
+        if !self.space.is_plain() {
             return None;
         }
         self.space.editable().ok()?;
@@ -183,7 +183,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         key: impl Fn(usize) -> Option<&'v [u8]>,
         value: impl Fn(usize) -> Option<Simple<'v>>,
     ) -> Option<NodeId> {
-        if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
+        if !self.space.is_plain() {
             return None;
         }
         self.space.editable().ok()?;

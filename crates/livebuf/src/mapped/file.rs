@@ -95,8 +95,10 @@ pub fn create_locked(path: &Path) -> io::Result<File> {
             return Err(error);
         }
     };
-    let taken = || io::Error::new(io::ErrorKind::AlreadyExists, "the file exists");
-    if ours { Ok(file) } else { Err(taken()) }
+    match ours {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists")),
+    }
 }
 
 /// Opens a regular file and locks it: the file that still has the name once it is locked.
