@@ -80,7 +80,8 @@ fn large_rows_end_groups_early() {
 #[test]
 fn an_append_syncs_once_and_writes_little() {
     let (_directory, path) = place();
-    let mut log = LogOptions::new().sync(true).group_rows(1000).create(&path).unwrap();
+    let options = LogOptions::new().sync(true).group_rows(1000).compact_at(u64::MAX);
+    let mut log = options.create(&path).unwrap();
     let before = log.stats();
     let event = |n: u64| {
         let kind = ["click", "scroll", "buy"][n as usize % 3];
@@ -102,10 +103,78 @@ fn an_append_syncs_once_and_writes_little() {
     assert_eq!(log.stats().syncs - before.syncs, 3001);
 }
 
+/// However rows come, the file has at most 1.2 of the bytes of JSON lines as soon as there are some
+/// of them, and no row is written too often.
+#[test]
+fn a_log_compacts_itself() {
+    for (rows, opened_anew) in [(1, false), (1, true), (3, false)] {
+        let (_directory, path) = place();
+        let options = LogOptions::new().group_rows(4000);
+        let (mut log, mut text, mut worst) = (options.create(&path).unwrap(), 0, 0.0_f64);
+        let mut written = 0;
+        for n in (0..20_000u64).step_by(rows) {
+            let kind = ["click", "scroll", "buy"][n as usize % 3];
+            let event = |n: u64| json!({"ts": 1_700_000_000_000u64 + 17 * n, "kind": kind});
+            let events: Vec<_> = (n..n + rows as u64).map(event).collect();
+            text += events
+                .iter()
+                .map(|event| livebuf_json::to_string(event).unwrap().len() as u64 + 1)
+                .sum::<u64>();
+            log.extend(events.iter()).unwrap();
+            let stats = log.stats();
+            assert_eq!(fs::metadata(&path).unwrap().len(), stats.file.bytes);
+            if text > 200_000 {
+                worst = worst.max(stats.file.bytes as f64 / text as f64);
+            }
+            if opened_anew && n % 50 == 49 {
+                written += stats.written_bytes;
+                drop(log);
+                log = options.open(&path).unwrap();
+            }
+        }
+        written += log.stats().written_bytes;
+        println!(
+            "{rows} rows a time: {worst:.2} of JSON lines, written {:.1}",
+            written as f64 / text as f64
+        );
+        assert!(worst < 1.2, "{worst}");
+        assert!(written < 12 * text, "{written} of {text}");
+        log.close().unwrap();
+        let reader = LogReader::open(&path).unwrap();
+        reader.validate().unwrap();
+        assert_eq!(reader.len(), 20_000_u64.div_ceil(rows as u64) * rows as u64);
+        let last = reader.get(19_999).unwrap().unwrap();
+        assert_eq!(last.value().unwrap().get("ts").unwrap(), 1_700_000_000_000u64 + 17 * 19_999);
+    }
+}
+
+#[test]
+fn a_log_that_cannot_compact_itself_goes_on() {
+    let (directory, path) = place();
+    let mut log = LogOptions::new().compact_at(1000).create(&path).unwrap();
+    // Another name: compacting would give the first one to a new file.
+    let elsewhere = directory.path().join("elsewhere.lblog");
+    fs::rename(&path, &elsewhere).unwrap();
+    for number in 0..1000 {
+        log.append(&row(number)).unwrap();
+    }
+    assert!(!path.exists());
+    assert_eq!(read(&elsewhere).unwrap(), (0..1000).map(json_of).collect::<Vec<_>>());
+    // The name is back.
+    fs::rename(&elsewhere, &path).unwrap();
+    let before = log.stats().file.bytes;
+    for number in 1000..4000 {
+        log.append(&row(number)).unwrap();
+    }
+    assert!(log.stats().file.bytes < 2 * before);
+    assert_eq!(read(&path).unwrap(), (0..4000).map(json_of).collect::<Vec<_>>());
+}
+
 #[test]
 fn compacting_gives_dead_bytes_back() {
     let (_directory, path) = place();
-    let mut log = with_rows(&path, small().group_rows(500), 0..1700);
+    let options = LogOptions::new().group_rows(500).compact_at(u64::MAX);
+    let mut log = with_rows(&path, options, 0..1700);
     let stats = log.stats().file;
     assert!(stats.dead_bytes > stats.bytes / 3, "{stats:?}");
     let compacted = log.compact().unwrap();

@@ -33,9 +33,15 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
     #[test]
-    fn a_log_is_a_list(steps in steps(), rows in 1..20usize, bytes in 200..20_000u64) {
+    fn a_log_is_a_list(
+        steps in steps(),
+        rows in 1..20usize,
+        bytes in 200..20_000u64,
+        wasted in prop_oneof![Just(u64::MAX), 200..20_000u64],
+    ) {
         let (_directory, path) = place();
-        let options = LogOptions::new().group_rows(rows).group_bytes(bytes);
+        let options =
+            LogOptions::new().group_rows(rows).group_bytes(bytes).compact_at(wasted);
         let mut log: Option<Log> = None;
         options.create(&path).unwrap().close().unwrap();
         let mut reader = LogReader::open(&path).unwrap();

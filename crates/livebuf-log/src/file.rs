@@ -115,6 +115,13 @@ impl LogFile {
         (self.written.load(Ordering::Relaxed), self.syncs.load(Ordering::Relaxed))
     }
 
+    /// Adds what was counted for the file that this one replaces.
+    pub(crate) fn count_on_from(&self, replaced: &LogFile) {
+        let (written, syncs) = replaced.counts();
+        self.written.fetch_add(written, Ordering::Relaxed);
+        self.syncs.fetch_add(syncs, Ordering::Relaxed);
+    }
+
     /// Whether a path still names this file.
     pub(crate) fn has_name(&self, path: &Path) -> io::Result<bool> {
         mapped::has_name(self.file()?, path)

@@ -361,7 +361,13 @@ impl LogReader {
         Ok(Refreshed { rows: self.len().saturating_sub(before), replaced: false })
     }
 
-    /// Where the file's bytes go. Constant time.
+    /// What tells this file from all others (LOG 2). A log that was compacted is another file, whose
+    /// groups may be others.
+    pub fn identity(&self) -> [u8; 8] {
+        self.frames.identity
+    }
+
+    /// Where the file's bytes go. Linear in the number of groups and of frames behind them.
     pub fn stats(&self) -> Stats {
         let frames = &self.frames;
         let live = frames.groups.iter().chain(&frames.tail).map(Frame::size).sum::<u64>();

@@ -15,10 +15,16 @@ use crate::file::{LogFile, open_locked, rename, sync_directory_of};
 use crate::frames::{Frame, Frames, Torn, index_document};
 use crate::group::{Builder, Group, Row};
 use crate::layout::{self, FRAME_SIZE, FrameHeader, FrameKind, HEADER_SIZE, Identity, MARK, Mark};
-use crate::reader::LogReader;
+use crate::reader::{LogReader, Stats};
 
 /// Groups that are listed in one index.
 const INDEXED: usize = 128;
+
+/// A frame of fewer rows and fewer bytes wastes most of them on its header and on keys.
+const SMALL_FRAME: (u32, u64) = (32, 4 << 10);
+
+/// A log of more bytes does not compact itself, because a call that adds a row would take seconds.
+const COMPACTS_ITSELF: u64 = 256 << 20;
 
 /// How a log is written.
 ///
@@ -38,18 +44,25 @@ pub struct LogOptions {
     sync: bool,
     group_rows: usize,
     group_bytes: u64,
+    compact_at: u64,
     encode: EncodeOptions,
 }
 
 impl Default for LogOptions {
     fn default() -> Self {
-        let (group_rows, group_bytes) = (1 << 16, 8 << 20);
-        LogOptions { sync: false, group_rows, group_bytes, encode: EncodeOptions::default() }
+        LogOptions {
+            sync: false,
+            group_rows: 1 << 16,
+            group_bytes: 8 << 20,
+            compact_at: 64 << 10,
+            encode: EncodeOptions::default(),
+        }
     }
 }
 
 impl LogOptions {
-    /// No sync by itself; groups of up to 65,536 rows or about 8 MiB.
+    /// No sync by itself; groups of up to 65,536 rows or about 8 MiB; compacts itself when 64 KiB
+    /// or more are wasted.
     pub fn new() -> LogOptions {
         LogOptions::default()
     }
@@ -76,6 +89,35 @@ impl LogOptions {
     #[must_use]
     pub fn group_bytes(mut self, bytes: u64) -> LogOptions {
         self.group_bytes = bytes.clamp(1, 1 << 30);
+        self
+    }
+
+    /// How many wasted bytes make the log [compact](Log::compact) itself, at the end of a call that
+    /// adds rows. `u64::MAX` means never.
+    ///
+    /// Wasted are the bytes of frames that a group took the place of, and of rows that were appended
+    /// one by one or a few at a time, because each of their frames has its own header and keys. The
+    /// log waits until the wasted bytes are as many as all others, and does not count rows that
+    /// wait for a group while they are fewer than an eighth of all. So a row is written anew some
+    /// eight times at most until its group is full, and seldom afterwards. A log whose other bytes
+    /// are more than 256 MiB does not compact itself, since the call that did so would take
+    /// seconds. If compacting fails, the call succeeds all the same, and the log tries again when
+    /// it has twice the bytes.
+    ///
+    /// ```
+    /// # use livebuf_log::LogOptions;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("laps.lblog");
+    /// let mut log = LogOptions::new().compact_at(10_000).create(&path)?;
+    /// for lap in 0..1000 {
+    ///     log.append(&livebuf::json!({"lap": lap}))?;
+    /// }
+    /// assert!(log.stats().file.bytes < 25_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn compact_at(mut self, wasted: u64) -> LogOptions {
+        self.compact_at = wasted;
         self
     }
 
@@ -177,14 +219,19 @@ impl LogOptions {
         Ok(log)
     }
 
-    /// An empty log in a file that holds none.
+    /// An empty log in a file that holds none, on the disk.
     fn begin(self, file: LogFile, path: PathBuf) -> Result<Log> {
+        let mut log = self.begin_unsynced(file, path)?;
+        log.sync()?;
+        Ok(log)
+    }
+
+    fn begin_unsynced(self, file: LogFile, path: PathBuf) -> Result<Log> {
         let identity = identity()?;
         let mut log = Log::over(file, path, Frames::new(identity), self);
         let mut header = layout::header(identity).to_vec();
         header.extend(Mark::default().to_bytes(identity));
         log.reader.file.write(&header, 0).map_err(writing)?;
-        log.sync()?;
         Ok(log)
     }
 
@@ -195,7 +242,7 @@ impl LogOptions {
         let old = old.metadata().map_err(making)?;
         let (file, temporary) = new_beside(path, Some(&old)).map_err(making)?;
         let temporary = TempPath::try_from_path(temporary).map_err(making)?;
-        Ok((self.begin(LogFile::new(file), path.to_path_buf())?, temporary))
+        Ok((self.begin_unsynced(LogFile::new(file), path.to_path_buf())?, temporary))
     }
 }
 
@@ -232,6 +279,8 @@ pub struct Log {
     frame: Vec<u8>,
     /// Bytes of the frames behind the last group.
     tail_bytes: u64,
+    /// How long the log is before it looks again whether it should compact itself.
+    compact_from: u64,
     dropped: Option<Dropped>,
     /// What the file's mark says.
     marked: Mark,
@@ -277,7 +326,7 @@ pub struct Compacted {
 #[non_exhaustive]
 pub struct LogStats {
     /// Where the file's bytes go.
-    pub file: crate::Stats,
+    pub file: Stats,
     /// Bytes that were written.
     pub written_bytes: u64,
     /// How often it waited for the disk.
@@ -366,6 +415,7 @@ impl Log {
             options,
             builder: Builder::new(options.encode),
             frame: Vec::new(),
+            compact_from: 0,
             dropped: None,
             marked: Mark::default(),
             broken: false,
@@ -406,7 +456,7 @@ impl Log {
         self.dropped.as_ref()
     }
 
-    /// Where the file's bytes go, and what was written since it was opened. Constant time.
+    /// Where the file's bytes go, and what was written since it was opened: as [`LogReader::stats`].
     pub fn stats(&self) -> LogStats {
         let (written_bytes, syncs) = self.reader.file.counts();
         LogStats { file: self.reader.stats(), written_bytes, syncs }
@@ -680,10 +730,13 @@ impl Log {
 
     /// What each call that added rows ends with.
     fn added(&mut self) -> Result<()> {
+        if self.reader.frames.end >= self.compact_from {
+            self.compact_if_wasteful()?;
+        }
         if self.options.sync { self.sync() } else { Ok(()) }
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         match self.broken {
             true => Err(Error::new(
                 ErrorKind::Broken,
@@ -877,7 +930,7 @@ impl Log {
             return Err(replaced());
         }
         remove_abandoned(&path);
-        let options = LogOptions { sync: false, ..self.options };
+        let options = LogOptions { sync: false, compact_at: u64::MAX, ..self.options };
         let (mut log, temporary) = options.beside(&path, &self.reader.file)?;
         for frame in &self.reader.frames.groups {
             log.copy(&Group::read(&self.reader.file, frame)?)?;
@@ -887,12 +940,48 @@ impl Log {
         }
         let before = self.reader.frames.end;
         log.options = self.options;
+        log.compact_from = 0;
+        log.reader.file.count_on_from(&self.reader.file);
         *self = log.put_in_place(temporary, &path)?;
         let named = sync_directory_of(&path);
         // After a power cut the name may be the old file's. Rows of this one are lost then.
         self.broken = named.is_err();
         named.map_err(writing)?;
         Ok(Compacted { before, after: self.reader.frames.end })
+    }
+
+    /// Compacts the log if half of it is wasted, and as much as the options say.
+    ///
+    /// An error of compacting is none of the call that added rows, which are in the log as it was. Only
+    /// a log that is broken by it says so.
+    fn compact_if_wasteful(&mut self) -> Result<()> {
+        let frames = &self.reader.frames;
+        let (mut small_rows, mut small_bytes) = (0, 0);
+        for frame in &frames.tail {
+            if frame.rows < SMALL_FRAME.0 && frame.size() < SMALL_FRAME.1 {
+                small_rows += u64::from(frame.rows);
+                small_bytes += frame.size();
+            }
+        }
+        if small_rows < frames.rows() / 8 {
+            small_bytes = 0;
+        }
+        let Stats { bytes: end, dead_bytes, .. } = self.reader.stats();
+        let wasted = dead_bytes + small_bytes;
+        let kept = end - wasted;
+        let enough = self.options.compact_at.max(kept);
+        if wasted < enough {
+            self.compact_from = end.saturating_add(enough - wasted);
+            return Ok(());
+        }
+        self.compact_from = end.saturating_mul(2);
+        if kept > COMPACTS_ITSELF {
+            return Ok(());
+        }
+        match self.compact() {
+            Err(error) if self.broken => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Adds a group of another log: as it is where it is large.
