@@ -639,6 +639,19 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             }
             doc
         }),
+        ("free_blocks_not_zero", {
+            // What takes these blocks must not rely on zeros.
+            let mut doc = json("{\"list\":[],\"kept\":[1,2]}");
+            doc.set_wipe(false);
+            for value in 0..60usize {
+                let text = "\u{ff}".repeat(4 * value);
+                doc.set_pointer("/list/-", text.as_str()).unwrap();
+            }
+            for _ in 0..59 {
+                doc.remove_pointer("/list/1").unwrap();
+            }
+            doc
+        }),
         ("dictionary", {
             let items: Vec<_> =
                 (0..16).map(|at| ["\"short\"", "\"a longer text\""][at % 2]).collect();
