@@ -1,9 +1,10 @@
 //! `livebuf.Log`: files of rows that only grow.
 #![allow(unsafe_code)]
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use livebuf::{Checked, Doc, Valid, Value};
@@ -19,7 +20,7 @@ use crate::error::{self, expected};
 use crate::export::{Rows, named, with_column};
 use crate::memory::Memory;
 use crate::remote::Remote;
-use crate::search::Between;
+use crate::search::{Between, Span};
 use crate::table;
 use crate::typed::decoder::{self, Decoder};
 use crate::view;
@@ -41,6 +42,10 @@ const GROUP_BYTES: u64 = 8 << 20;
 /// wait up to so many seconds for its end, or with `None` as long as it takes. So processes can take
 /// turns, each opening the log for its rows.
 ///
+/// Rows that come one by one take more bytes than those that come many at a time. So the log writes
+/// itself anew, as `compact()` does, when half of its bytes are wasted and they are at least
+/// `compact_at`. `None` means never.
+///
 /// `log[i]`, slices and iteration give plain Python objects, or objects of `type`, as `loads` makes them.
 /// `polars.DataFrame(log)`, `pyarrow.table(log)` and DuckDB read it by columns.
 ///
@@ -60,7 +65,7 @@ const GROUP_BYTES: u64 = 8 << 20;
 pub(crate) struct Log {
     state: Mutex<State>,
     /// What was found in the groups of the file that is open now.
-    types: Mutex<Arc<Types>>,
+    found: Mutex<Arc<Found>>,
     path: PathBuf,
     mode: String,
     default: Option<Py<PyAny>>,
@@ -73,6 +78,36 @@ enum State {
     Reads(Arc<LogReader>),
     Writes(Box<livebuf_log::Log>),
     Closed,
+}
+
+/// What was found in the groups of a file. Another file, which a log gets when it is compacted, has
+/// other groups.
+#[derive(Default)]
+struct Found {
+    /// Of the file; zeros if there is none yet.
+    identity: [u8; 8],
+    types: Arc<Types>,
+    spans: Mutex<HashMap<Vec<String>, Spans>>,
+}
+
+/// Of each group the least and the greatest value in a column, as far as they are known.
+type Spans = HashMap<usize, Span>;
+
+/// Columns whose values are remembered.
+const MOST_COLUMNS: usize = 64;
+
+impl Found {
+    fn spans(&self) -> MutexGuard<'_, HashMap<Vec<String>, Spans>> {
+        self.spans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remember(&self, path: &[String], group: usize, span: Span) {
+        let mut spans = self.spans();
+        if spans.len() >= MOST_COLUMNS {
+            spans.clear();
+        }
+        spans.entry(path.to_vec()).or_default().insert(group, span);
+    }
 }
 
 /// Why work on a log did not happen.
@@ -205,7 +240,8 @@ fn torn_pair(torn: Option<Torn>) -> Option<(u64, u64)> {
 #[pymethods]
 impl Log {
     #[new]
-    #[pyo3(signature = (path, mode="r", *, sync=false, default=None, r#type=None, timeout=0.0))]
+    #[pyo3(signature = (path, mode="r", *, sync=false, default=None, r#type=None, timeout=0.0, compact_at=Some(65_536)))]
+    #[allow(clippy::too_many_arguments, reason = "options by their names")]
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -214,6 +250,7 @@ impl Log {
         default: Option<Py<PyAny>>,
         r#type: Option<&Bound<'_, PyAny>>,
         timeout: Option<f64>,
+        compact_at: Option<u64>,
     ) -> PyResult<Log> {
         if !["r", "a", "x", "w"].contains(&mode) {
             let message = format!("mode must be \"r\", \"a\", \"x\" or \"w\", not {mode:?}");
@@ -221,7 +258,7 @@ impl Log {
         }
         let decoder = r#type.map(decoder::of).transpose()?;
         let state = waiting(py, timeout, || {
-            let options = LogOptions::new().sync(sync);
+            let options = LogOptions::new().sync(sync).compact_at(compact_at.unwrap_or(u64::MAX));
             let writes = |log| State::Writes(Box::new(log));
             match mode {
                 "r" => LogReader::open(&path).map(|reader| State::Reads(Arc::new(reader))),
@@ -239,7 +276,7 @@ impl Log {
         }
         Ok(Log {
             state: Mutex::new(state),
-            types: Mutex::default(),
+            found: Mutex::default(),
             path,
             mode: mode.to_owned(),
             default,
@@ -333,9 +370,6 @@ impl Log {
             let is_settled = self.with(py, |state| match state {
                 State::Reads(now) if Arc::ptr_eq(now, &before) => {
                     *now = Arc::new(reader);
-                    if refreshed.replaced {
-                        self.forget_types();
-                    }
                     Ok(true)
                 }
                 State::Closed => Err(Fault::Closed),
@@ -352,9 +386,7 @@ impl Log {
     /// numbers. Readers see the new file after `refresh()`. Answers the bytes before and now.
     fn compact(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         self.with(py, |state| {
-            let log = state.writer()?;
-            self.forget_types();
-            let compacted = log.compact()?;
+            let compacted = state.writer()?.compact()?;
             Ok((compacted.before, compacted.after))
         })
     }
@@ -502,7 +534,8 @@ impl Log {
     /// The rows whose value in a column lies between two bounds, both included, for Arrow. The
     /// bounds are as those of `Column.filter`, the column is named as for `select`. Rows may have any
     /// order: the column is looked at in each group, which is read for it, and only such rows are
-    /// exported.
+    /// exported. The log remembers the least and the greatest number, date, time or UUID of each group,
+    /// so a later `between` reads only the groups that may have such rows.
     ///
     /// >>> import tempfile
     /// >>> log = livebuf.Log(tempfile.mkdtemp() + "/events.lblog", "x")
@@ -562,7 +595,7 @@ impl Log {
             state: Mutex::new(State::Reads(Arc::new(
                 opened.map_err(|failure| error::log(py, &failure))?,
             ))),
-            types: Mutex::default(),
+            found: Mutex::default(),
             path: name,
             mode: "r".to_owned(),
             default: None,
@@ -630,18 +663,16 @@ impl Log {
     fn columns(&self, py: Python<'_>) -> PyResult<LogColumns> {
         self.with(py, |state| {
             let reader = state.reader()?.clone();
-            // Groups stay as they are until the log is compacted.
-            let settled = reader.stats().groups as usize;
-            let types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            let identity = reader.identity();
+            if found.identity != identity {
+                *found = Arc::new(Found { identity, ..Found::default() });
+            }
+            // Groups stay as they are in this file.
+            let found = (Arc::clone(&found), reader.stats().groups as usize);
             let (selected, options) = (None, ExportOptions::default());
-            let types = (Arc::clone(&types), settled);
-            Ok(LogColumns { reader, types, selected, between: None, options })
+            Ok(LogColumns { reader, found, selected, between: None, options })
         })
-    }
-
-    /// For another file, whose groups may be others.
-    fn forget_types(&self) {
-        *self.types.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
     }
 }
 
@@ -735,6 +766,7 @@ impl LogRows {
 /// The groups of a log, as documents for Arrow.
 struct InLog {
     reader: LogReader,
+    found: (Arc<Found>, usize),
     between: Option<Arc<(Vec<String>, Between)>>,
 }
 
@@ -750,11 +782,22 @@ impl Documents for InLog {
         }
     }
 
-    fn rows(&self, document: &dyn Document) -> Result<Option<Vec<Range<usize>>>, Refused> {
+    fn rows(
+        &self,
+        index: usize,
+        document: &dyn Document,
+    ) -> Result<Option<Vec<Range<usize>>>, Refused> {
         let Some((path, between)) = self.between.as_deref() else { return Ok(None) };
         let root = document.open()?.root();
         let found = match named(&root, path.clone()) {
-            Ok(path) => with_column(&root, &path, Rows::ALL, |column| between.rows(&column)),
+            Ok(keys) => with_column(&root, &keys, Rows::ALL, |column| {
+                if index < self.found.1
+                    && let Some(span) = Span::of(&column)?
+                {
+                    self.found.0.remember(path, index, span);
+                }
+                between.rows(&column)
+            }),
             Err(error::Fault::Missing(_)) => Ok(Vec::new()),
             Err(fault) => Err(fault),
         };
@@ -768,6 +811,13 @@ impl Documents for InLog {
         }
         Ok(Some(ranges))
     }
+
+    fn has_no_rows(&self, index: usize) -> bool {
+        let Some((path, between)) = self.between.as_deref() else { return false };
+        let spans = self.found.0.spans();
+        let span = spans.get(path).and_then(|spans| spans.get(&index));
+        index < self.found.1 && span.is_some_and(|span| !between.meets(span))
+    }
 }
 
 /// Columns of a log, for Arrow, polars, pyarrow, pandas and DuckDB: what `Log.select` and
@@ -777,7 +827,7 @@ impl Documents for InLog {
 pub(crate) struct LogColumns {
     reader: LogReader,
     /// What was found in the first groups, and in how many of them nothing will change.
-    types: (Arc<Types>, usize),
+    found: (Arc<Found>, usize),
     selected: Option<Vec<Vec<String>>>,
     between: Option<Arc<(Vec<String>, Between)>>,
     options: ExportOptions,
@@ -785,9 +835,13 @@ pub(crate) struct LogColumns {
 
 impl LogColumns {
     fn joined(&self) -> Joined {
-        let groups = InLog { reader: self.reader.clone(), between: self.between.clone() };
+        let groups = InLog {
+            reader: self.reader.clone(),
+            found: self.found.clone(),
+            between: self.between.clone(),
+        };
         let joined = Joined::new(groups).options(self.options.clone());
-        let joined = joined.remember(Arc::clone(&self.types.0), self.types.1);
+        let joined = joined.remember(Arc::clone(&self.found.0.types), self.found.1);
         match &self.selected {
             Some(selected) => joined.select(selected.iter().cloned()),
             None => joined,
@@ -797,6 +851,9 @@ impl LogColumns {
     /// Raises `MissingKeyError` where rows are chosen by a column that none has.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         let Some((path, _)) = self.between.as_deref() else { return Ok(()) };
+        if self.found.0.spans().contains_key(path) {
+            return Ok(());
+        }
         let mut missing = None;
         for index in 0..self.reader.group_count() {
             let group = py.detach(|| self.reader.group(index));

@@ -52,6 +52,21 @@ impl Between {
         })
     }
 
+    /// Whether a column with this least and greatest value may have a value between the bounds.
+    pub(crate) fn meets(&self, span: &Span) -> bool {
+        match (self, span) {
+            // The bounds and the span were rounded, by less than to the next float.
+            (Between::Numbers(low, high), Span::Numbers(least, most)) => {
+                !(*most < low.float.next_down() || *least > high.float.next_up())
+            }
+            (Between::Others(low, high), Span::Others(least, most)) => {
+                !(extended::order(most, low).is_some_and(Ordering::is_lt)
+                    || extended::order(least, high).is_some_and(Ordering::is_gt))
+            }
+            _ => true,
+        }
+    }
+
     /// The rows of a column that have such a value.
     pub(crate) fn rows(&self, column: &livebuf::Column<'_, Checked>) -> Held<Vec<usize>> {
         // For a vector that grows, and the one that it is copied to.
@@ -63,6 +78,51 @@ impl Between {
                 extended::order(from, &value).is_some_and(|order| order.is_le())
                     && extended::order(&value, to).is_some_and(|order| order.is_le())
             })?,
+        })
+    }
+}
+
+/// The least and the greatest value of a column: whoever knows them need not look at a column that has
+/// no value between two bounds.
+pub(crate) enum Span {
+    /// Integers as the nearest floats.
+    Numbers(f64, f64),
+    /// Dates, times, UUIDs.
+    Others(Extended, Extended),
+}
+
+impl Span {
+    /// `None` if the column has values of several kinds, or of one that has no such order here.
+    pub(crate) fn of(column: &livebuf::Column<'_, Checked>) -> livebuf::Result<Option<Span>> {
+        use ColumnType::{Date, DateTime, Time, Timestamp, Uuid};
+        use ColumnType::{F32, F64, I8, I16, I32, I64, U8, U16, U32};
+        Ok(match column.column_type() {
+            I8 | I16 | I32 | I64 | U8 | U16 | U32 | F32 | F64 => {
+                let ends = (f64::INFINITY, f64::NEG_INFINITY);
+                let wider =
+                    |(least, most): (f64, f64), value: f64| (least.min(value), most.max(value));
+                let (least, most) = column.f64s().flatten().fold(ends, wider);
+                Some(Span::Numbers(least, most))
+            }
+            Date | DateTime | Time | Timestamp | Uuid => {
+                let mut ends: Option<(Extended, Extended)> = None;
+                for value in column.iter() {
+                    let Some(value) =
+                        value?.map(|value| value.as_extended()).transpose()?.flatten()
+                    else {
+                        continue;
+                    };
+                    let (least, most) = ends.get_or_insert((value, value));
+                    match (extended::order(&value, least), extended::order(&value, most)) {
+                        (Some(Ordering::Less), _) => *least = value,
+                        (_, Some(Ordering::Greater)) => *most = value,
+                        (Some(_), Some(_)) => {}
+                        _ => return Ok(None),
+                    }
+                }
+                ends.map(|(least, most)| Span::Others(least, most))
+            }
+            _ => None,
         })
     }
 }

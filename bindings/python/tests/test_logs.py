@@ -396,8 +396,72 @@ def test_damage_of_groups(path: Path) -> None:
     assert bad and 0 < len(rows) < 300 and rows == sorted(rows) and 0 in rows and 299 in rows
 
 
+class TestCompactsItself:
+    """A log to which rows come one by one."""
+
+    def test_it_stays_small(self, path: Path) -> None:
+        rows = [{"user": n % 9, "kind": "click", "at": 1_700_000_000 + n} for n in range(20_000)]
+        lines = 0
+        for start in range(0, len(rows), 100):
+            with Log(path, "a") as log:
+                for row in rows[start : start + 100]:
+                    log.append(row)
+                    lines += len(json.dumps(row, separators=(",", ":"))) + 1
+            assert start < 5000 or path.stat().st_size < 1.2 * lines
+        assert list(Log(path)) == rows
+        with Log(path, "a", compact_at=None) as log:
+            for row in rows:
+                log.append(row)
+        assert path.stat().st_size > 2 * lines
+
+    def test_what_was_remembered_of_its_groups_is_not_of_the_new_ones(self, path: Path) -> None:
+        polars = pytest.importorskip("polars")
+        with Log(path, "x") as log:
+            log.extend({"n": n} for n in range(70_000))
+            assert log.schema == {"n": "int64"}
+            assert polars.DataFrame(log.between("n", 10, 11)).rows() == [(10,), (11,)]
+            before = log.stats()["groups"]
+            # Half of the rows so far are wasted, then all are written anew.
+            for n in range(200_000):
+                log.append({"n": n / 2, "more": "x"})
+                if log.stats()["groups"] != before and not log.stats()["dead_bytes"]:
+                    break
+            else:
+                pytest.fail("it did not compact itself")
+            assert log.schema == {"n": "float64", "more": "string"}
+            found = polars.DataFrame(log.between("n", 10, 10.5))
+            assert found.rows() == [(10.0, None), (10.0, "x"), (10.5, "x")]
+
+
 class TestBetween:
     """Rows by the values of a column, for Arrow."""
+
+    def test_groups_that_have_none_are_not_read_again(self, path: Path) -> None:
+        pyarrow = pytest.importorskip("pyarrow")
+        start = datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC)
+        second = datetime.timedelta(seconds=1)
+        with Log(path, "x") as log:
+            log.extend({"n": n, "at": start + n * second} for n in range(140_000))
+        log = Log(path)
+        last = start + 139_999 * second
+
+        def found(low: int, high: int) -> list[int]:
+            rows = pyarrow.table(log.between("n", low, high))["n"].to_pylist()
+            dates = log.between("at", start + low * second, start + high * second)
+            assert pyarrow.table(dates)["n"].to_pylist() == rows
+            return rows
+
+        assert found(139_990, 200_000) == [*range(139_990, 140_000)]
+        # The first group is damaged now, and nobody looks at it.
+        data = bytearray(path.read_bytes())
+        data[500] ^= 1
+        path.write_bytes(data)
+        assert found(139_990, 139_995) == [*range(139_990, 139_996)]
+        assert found(65_536, 65_537) == [65_536, 65_537]
+        assert pyarrow.table(log.between("n", 65_535.5, 65_536)).num_rows == 1
+        assert pyarrow.table(log.between("at", last, last)).num_rows == 1
+        with pytest.raises((livebuf.Error, pyarrow.ArrowInvalid), match="damaged"):
+            found(65_535, 65_536)
 
     def rows(self) -> list[dict[str, Any]]:
         start = datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC)

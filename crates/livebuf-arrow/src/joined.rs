@@ -33,10 +33,17 @@ pub trait Documents: Send + Sync {
     /// Why they cannot be found.
     fn rows(
         &self,
+        index: usize,
         document: &dyn Document,
     ) -> std::result::Result<Option<Vec<Range<usize>>>, Refused> {
-        let _ = document;
+        let _ = (index, document);
         Ok(None)
+    }
+
+    /// Whether it is known without a look at the document that none of its rows is exported.
+    fn has_no_rows(&self, index: usize) -> bool {
+        let _ = index;
+        false
     }
 }
 
@@ -333,8 +340,13 @@ impl Batches for Stream {
             if self.next >= self.joined.documents.count() {
                 return Ok(None);
             }
-            let document = self.joined.documents.document(self.next).map_err(refused)?;
-            let rows = self.joined.documents.rows(&*document).map_err(refused)?;
+            let documents = &self.joined.documents;
+            if documents.has_no_rows(self.next) {
+                self.next += 1;
+                continue;
+            }
+            let document = documents.document(self.next).map_err(refused)?;
+            let rows = documents.rows(self.next, &*document).map_err(refused)?;
             if rows.as_ref().is_some_and(Vec::is_empty) {
                 self.next += 1;
                 continue;

@@ -720,6 +720,7 @@ class Log:
         default: Callable[[Any], Any] | None = None,
         type: Any = None,
         timeout: float | None = 0.0,
+        compact_at: int | None = 65536,
     ) -> Self: ...
     @staticmethod
     def repair(path: str | os.PathLike[str]) -> Repaired: ...
