@@ -8,6 +8,8 @@ import dataclasses
 import datetime as dt
 import enum
 import gc
+import ipaddress
+import pathlib
 import sys
 import threading
 import typing
@@ -546,6 +548,44 @@ def test_structs(target: Any, value: Any) -> None:
         assert through(stored, target) == value
         assert through([stored] * 9, list[target]) == [value] * 9
         assert through({"a": stored}, dict[str, target]) == {"a": value}
+
+
+@dataclasses.dataclass
+class Visit:
+    took: dt.timedelta
+    file: pathlib.Path
+    host: ipaddress.IPv4Address
+    net: ipaddress.IPv6Network | None = None
+
+
+def test_types_that_are_stored_as_text() -> None:
+    visit = Visit(
+        dt.timedelta(days=-3, microseconds=7),
+        pathlib.Path("a/b"),
+        ipaddress.IPv4Address("10.0.0.1"),
+        ipaddress.IPv6Network("fe80::/10"),
+    )
+    assert Decoder(Visit).decode(livebuf.dumps(visit)) == visit
+    take = Decoder(dt.timedelta)
+    for text, seconds in (
+        ("PT0S", 0),
+        ("-PT1.500000000S", -1.5),
+        ("P1W2DT3H4M5.25S", 9 * 86_400 + 3 * 3600 + 4 * 60 + 5.25),
+        ("+P1D", 86_400),
+    ):
+        assert take.decode(livebuf.dumps(text)) == dt.timedelta(seconds=seconds)
+    for text in ("", "P", "PT", "P1Y", "PT1", "1S", "PT1.0000001S", f"P{10**12}D", "PT١S"):
+        with pytest.raises(WrongTypeError, match="timedelta|duration"):
+            take.decode(livebuf.dumps(text))
+    with pytest.raises(WrongTypeError, match="10.0.0"):
+        Decoder(ipaddress.IPv4Address).decode(livebuf.dumps("10.0.0"))
+    with pytest.raises(WrongTypeError, match="str is wanted"):
+        Decoder(list[pathlib.PurePosixPath]).decode(livebuf.dumps([5]))
+
+
+@given(st.timedeltas())
+def test_any_duration(value: dt.timedelta) -> None:
+    assert Decoder(dt.timedelta).decode(livebuf.dumps(value)) == value
 
 
 def test_structs_from_less() -> None:

@@ -18,6 +18,8 @@ import enum
 import functools
 import inspect
 import operator
+import os
+import pathlib
 import re
 import types
 import typing
@@ -213,6 +215,8 @@ class _Plan:
             return ("dict", 0)
         if not isinstance(cls, type):
             return self._other(target)
+        if (of_text := _of_text(cls)) is not None:
+            return ("call", self.add(str), of_text, cls.__name__)
         if issubclass(cls, enum.Enum):
             values = {member.value: member for member in cls} if _hashable(cls) else {}
             return ("enum", values, cls, cls.__name__)
@@ -690,6 +694,39 @@ def _duration(value: int, digits: int) -> str:
     seconds, fraction = divmod(abs(value), 10**digits)
     point = f".{fraction:0{digits}d}" if digits else ""
     return f"{'-' if value < 0 else ''}PT{seconds}{point}S"
+
+
+_DURATION = re.compile(
+    r"([+-])?P(?=.)(?:(\d+)W)?(?:(\d+)D)?"
+    r"(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,6})0*)?S)?)?",
+    re.ASCII,
+)
+
+
+def timedelta(text: str) -> datetime.timedelta:
+    """A duration of weeks to seconds in ISO 8601, to the microsecond."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise ValueError(f"a duration as ISO 8601 writes it is wanted, not {text!r:.40}")
+    sign, fraction = found[1], found[7] or ""
+    weeks, days, hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:6])
+    micros = int(fraction.ljust(6, "0"))
+    try:
+        whole = datetime.timedelta(days, seconds, micros, 0, minutes, hours, weeks)
+    except OverflowError:
+        raise ValueError(f"{text:.40} is longer than a timedelta can be") from None
+    return -whole if sign == "-" else whole
+
+
+def _of_text(cls: type) -> Callable[[str], Any] | None:
+    """What makes an object of its text, if `dumps` stores it as text."""
+    if cls is datetime.timedelta:
+        return timedelta
+    if issubclass(cls, pathlib.PurePath) or cls.__module__ == "ipaddress":
+        return cls
+    if cls is os.PathLike:
+        return pathlib.Path
+    return None
 
 
 def durations(array: Any) -> Any:
