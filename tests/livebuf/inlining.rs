@@ -1,9 +1,12 @@
-//! Functions are inlined by force only where `docs/design.md` says what that gains: its table has
-//! each file with such functions, and how many.
+//! Functions are inlined by force only if the page of that decision says what it gains: its table
+//! has each file with such functions, and how many.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+
+/// The decision, with the table.
+const PAGE: &str = "docs/decisions/2026-11-26-inlining-by-force.md";
 
 /// Roots of sources, from the repository's own on. In the table, paths of the core begin in `src`.
 const SOURCES: [(&str, &str); 3] = [
@@ -38,10 +41,8 @@ fn forced_inlining_is_measured() {
     for (folder, prefix) in SOURCES {
         forced(&root.join(folder), prefix, &mut found);
     }
-    let page = fs::read_to_string(root.join("docs/design.md")).unwrap();
-    let section = page.split("### Inlining by force").nth(1).unwrap();
-    let section = section.split("\n## ").next().unwrap();
-    let rows = section.lines().filter_map(|line| {
+    let page = fs::read_to_string(root.join(PAGE)).unwrap();
+    let rows = page.lines().filter_map(|line| {
         let mut cells = line.split(" | ");
         let name = cells.next()?.strip_prefix("| `")?.strip_suffix('`')?;
         let count = cells.next()?.parse().ok()?;

@@ -1,7 +1,5 @@
-//! One word per idea: the table in `docs/words.md` against the names that users meet.
-//!
-//! Each name in the table is one of its language. No public name, and no name in the code that
-//! the documents show, has a word that the table's last column bans.
+//! One word per idea: the table of names in `docs/glossary.md` against the names that users meet.
+//! Each name in it must exist in its language.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeSet;
@@ -213,21 +211,22 @@ struct Row {
     c: Vec<String>,
     python: Vec<String>,
     command_line: Vec<String>,
-    never: Vec<String>,
 }
 
 fn table() -> Vec<Row> {
-    let page = text("docs/words.md");
-    let rows = page.lines().filter(|line| line.starts_with('|')).skip(2);
+    let page = text("docs/glossary.md");
+    let (_, table) = page.split_once("| idea | Rust |").expect("the table of names");
+    // After the rest of its head, and the line of dashes.
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
     let row = |line: &str| {
         let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
-        let [idea, rust, c, python, command_line, never] = cells[..] else {
-            panic!("six cells in {line}")
+        let [idea, rust, c, python, command_line] = cells[..] else {
+            panic!("five cells in {line}")
         };
         let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect();
         let idea = idea.trim().to_owned();
         let (rust, c, python) = (names(rust), names(c), names(python));
-        Row { idea, rust, c, python, command_line: names(command_line), never: names(never) }
+        Row { idea, rust, c, python, command_line: names(command_line) }
     };
     rows.map(row).collect()
 }
@@ -236,8 +235,10 @@ fn table() -> Vec<Row> {
 fn each_name_in_the_table_exists() {
     let (rust, c, python, command_line) = (rust(), c(), python(), command_line());
     assert!(rust.len() > 300 && c.len() > 200 && python.len() > 100 && command_line.len() > 40);
+    let rows = table();
+    assert!(rows.len() > 50, "only {} rows", rows.len());
     let mut missing = Vec::new();
-    for row in table() {
+    for row in rows {
         let mut look = |language: &str, names: &[String], known: &Names| {
             for name in names {
                 // A type's or module's name before it is one, too.
@@ -254,80 +255,4 @@ fn each_name_in_the_table_exists() {
         look("the command line", &row.command_line, &command_line);
     }
     assert!(missing.is_empty(), "{missing:#?}");
-}
-
-/// Pages with names of other libraries, pages whose names are looked at in the code that they are
-/// made from, and the guide of Go, whose functions are named as those of `encoding/json`.
-const OTHERS_NAMES: [&str; 6] = [
-    "docs/go.md",
-    "docs/words.md",
-    "docs/migrate.md",
-    "docs/sqlite.md",
-    "docs/cli.md",
-    "docs/python-reference.md",
-];
-
-#[test]
-fn no_public_name_has_a_banned_word() {
-    let mut names: Vec<(&str, String)> = Vec::new();
-    names.extend(rust().into_iter().map(|name| ("Rust", name)));
-    let is_ours = |name: &String| name.to_lowercase().starts_with("livebuf_");
-    names.extend(c().into_iter().filter(is_ours).map(|name| ("C", name)));
-    names.extend(python().into_iter().map(|name| ("Python", name)));
-    names.extend(command_line().into_iter().map(|name| ("the command line", name)));
-    for page in files("docs", ".md").into_iter().chain(["README.md".into()]) {
-        if !OTHERS_NAMES.contains(&page.as_str()) {
-            let shown = text(&page);
-            let code: Vec<String> =
-                shown.split('`').skip(1).step_by(2).flat_map(identifiers).collect();
-            names.extend(code.into_iter().map(|name| ("the documents", name)));
-        }
-    }
-    let banned: Vec<(Vec<String>, String)> = table()
-        .into_iter()
-        .flat_map(|row| row.never.into_iter().map(move |never| (words(&never), row.idea.clone())))
-        .collect();
-    assert!(banned.len() > 10, "{banned:?}");
-    let mut found = BTreeSet::new();
-    for (language, name) in names {
-        let words = words(&name);
-        for (never, idea) in &banned {
-            if words.windows(never.len()).any(|part| part == never) {
-                found.insert(format!("{language}: {name} for {idea}"));
-            }
-        }
-    }
-    assert!(found.is_empty(), "{found:#?}");
-}
-
-/// The table "say, not" of CONTRIBUTING.md, in pages and in comments.
-#[test]
-fn pages_and_comments_say_the_plain_word() {
-    let contributing = text("CONTRIBUTING.md");
-    let (_, list) = contributing.split_once("| say | not |").expect("the list of words");
-    let list = list.split("\n\n").next().unwrap_or_default();
-    let banned: Vec<(&str, &str)> = list
-        .lines()
-        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "))
-        .flat_map(|(say, not)| not.split(", ").map(move |not| (say, not)))
-        .collect();
-    assert!(banned.len() >= 6, "{banned:?}");
-    let mut pages = vec!["README.md".to_owned(), "CHANGELOG.md".to_owned()];
-    pages.extend(files("docs", ".md"));
-    for folder in ["crates", "fuzz/src", "bindings/c/src", "bindings/python/src"] {
-        pages.extend(files(folder, ".rs"));
-    }
-    for folder in ["bindings/sql/src", "bindings/sqlite/src", "bindings/duckdb/src"] {
-        pages.extend(files(folder, ".rs"));
-    }
-    pages.extend(files("bindings/python/python", ".py"));
-    let mut found = BTreeSet::new();
-    for page in pages {
-        for (number, line) in text(&page).lines().enumerate() {
-            for (say, not) in banned.iter().filter(|(_, not)| line.contains(not)) {
-                found.insert(format!("{page}:{}: \"{not}\": say \"{say}\"", number + 1));
-            }
-        }
-    }
-    assert!(found.is_empty(), "{found:#?}");
 }
