@@ -18,7 +18,7 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-all test-rust test-python test-js test-go test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
+.PHONY: demo test test-all test-rust test-python test-js test-go test-java test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
 	test-files test-address test-thread test-miri test-32 test-shared libraries pytest fuzz coverage lint \
 	lint-rust lint-python lint-js lint-go fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
 	python bench-python bench-js bench-go bench-engines docs release
@@ -36,14 +36,14 @@ endif
 
 # Behaviour, vectors, examples, the code in the documentation and the oracles in short, in every language.
 # The libraries of all languages are built first. Then Python tests its own while the programs of Rust's
-# tests are built. JavaScript's and Go's tests compare with the command, so they come last. `make test-all` is the rest.
+# tests are built. The tests of JavaScript, Go and Java compare with the command, so they come last. `make test-all` is the rest.
 test:
 	@$(MAKE) --no-print-directory $(VENV)/test & venv=$$!; \
 		$(MAKE) --no-print-directory libraries || exit 1; \
 		$(MAKE) --no-print-directory test-rust & rust=$$!; \
 		wait $$venv && $(MAKE) --no-print-directory pytest; python=$$?; \
 		wait $$rust && [ $$python = 0 ]
-	@$(MAKE) --no-print-directory test-js test-go
+	@$(MAKE) --no-print-directory test-js test-go test-java
 
 # One set of packages, so that each crate is built once, with the features that all of them need together.
 # Left out is what takes minutes to build or needs an engine: see test-engines, and bench-answers.
@@ -97,6 +97,17 @@ ifneq ($(GO),)
 	$(PYTHON) testdata/conformance.py go run -C $(CURDIR)/bindings/go ./internal/conformance
 else
 	@echo "Go 1.24 or newer is not installed: THE GO MODULE IS NOT TESTED"
+endif
+
+# The Java package, where a JDK of 17 or newer and Maven are installed. Maven downloads JUnit.
+JAVA := bindings/java
+MAVEN := $(shell javac -version 2> /dev/null | grep -E 'javac (1[7-9]|[2-9][0-9])' > /dev/null && command -v mvn)
+test-java:
+ifneq ($(MAVEN),)
+	cd $(JAVA) && mvn --batch-mode --quiet test
+	$(PYTHON) testdata/conformance.py java -cp $(JAVA)/target/classes:$(JAVA)/target/test-classes io.github.livebuf.Conformance
+else
+	@echo "A JDK of 17 or newer, or Maven, is not installed: THE JAVA PACKAGE IS NOT TESTED"
 endif
 
 # Everything else, in every language: whatever `make test` leaves out as it takes long, needs large packages or

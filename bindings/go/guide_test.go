@@ -220,20 +220,6 @@ func Example_start() {
 	// 88.5 56 [88.5 87.9 87.5] <nil>
 }
 
-// The code of README.md.
-func Example_lines() {
-	data, err := livebuf.FromJSON([]byte(`{"event": "lap_complete", "lap": 55, "times": [88.427, 87.9]}`))
-	doc, err := livebuf.Edit(data)
-	first, err := doc.Pointer("/times/0").Float64()
-	err = doc.SetPointer("/lap", 56)
-	err = doc.Push(livebuf.Pointer("/times"), 87.512)
-	payload := doc.Bytes() // ready to send; reading it needs no parsing
-	again, err := livebuf.Open(payload)
-	fmt.Println(first, again.Root(), err) // 88.427 {"event":"lap_complete","lap":56,"times":[88.427,87.9,87.512]} <nil>
-	// Output:
-	// 88.427 {"event":"lap_complete","lap":56,"times":[88.427,87.9,87.512]} <nil>
-}
-
 // TestPages checks that the blocks of the pages are the code of the examples, and that what their comments say of
 // printed values is the output.
 func TestPages(t *testing.T) {
@@ -249,7 +235,7 @@ func TestPages(t *testing.T) {
 	source := string(guide) + string(readme)
 	printed := regexp.MustCompile(`(?m)^\t*fmt\.Println\(.*\) +// (.*)$`)
 	for name, example := range map[string]string{"../../docs/go.md": "_guide", "../../docs/start.md": "_start",
-		"../../README.md": "_lines", "README.md": ""} {
+		"README.md": ""} {
 		page, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -188,7 +188,6 @@ program() { # the page, a name, a line that it prints
   compile "$2" "$work/$2.c" && "$work/$2" | grep -q "^$3$"
 }
 step "the guide" program docs/c-api.md guide 'lap 56 of [0-9]* bytes'
-step "the README" program README.md readme '{"event":"lap_complete","lap":56,"times":\[88.427,87.9,87.512\]}'
 step "the first page" program docs/start.md start 'lap 56'
 # The other code of a page, each block by itself: it is compiled, and run on a document.
 parts() { # the page, language, what comes first, compiler with options

@@ -13,7 +13,6 @@ const CLAIM = /^(\S.*?);?\s+\/\/ ('[^']*'|"[^"]*"|-?[\d.]+n?|true|false|undefine
 for (const [page, least] of [
   ["docs/javascript.md", 10],
   ["docs/start.md", 3],
-  ["README.md", 1],
   ["bindings/js/README.md", 2],
 ] as const) {
   test(`${page}: the code runs, and its expressions are what it says`, async () => {

@@ -240,7 +240,14 @@ fn torn_pair(torn: Option<Torn>) -> Option<(u64, u64)> {
 #[pymethods]
 impl Log {
     #[new]
-    #[pyo3(signature = (path, mode="r", *, sync=false, default=None, r#type=None, timeout=0.0, compact_at=Some(65_536)))]
+    #[pyo3(
+        signature = (
+            path, mode="r", *, sync=false, default=None, r#type=None, timeout=0.0,
+            compact_at=Some(65_536)
+        ),
+        text_signature = "(path, mode='r', *, sync=False, default=None, type=None, timeout=0.0, \
+            compact_at=65536)"
+    )]
     #[allow(clippy::too_many_arguments, reason = "options by their names")]
     fn new(
         py: Python<'_>,

@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import decimal
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -428,7 +429,7 @@ class TestCompactsItself:
                     break
             else:
                 pytest.fail("it did not compact itself")
-            assert log.schema == {"n": "float64", "more": "string"}
+            assert log.schema == {"n": "float64", "more": "utf8"}
             found = polars.DataFrame(log.between("n", 10, 10.5))
             assert found.rows() == [(10.0, None), (10.0, "x"), (10.5, "x")]
 

@@ -36,18 +36,14 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn the_commands_of_the_pages() {
-    let tweets = project().join("../shared/data/twitter.json");
+    let orders = project().join("docs/tutorial/orders.json");
     let mut commands = 0;
     for page in pages(&project().join("docs")).into_iter().chain([project().join("README.md")]) {
         let text = fs::read_to_string(&page).expect("a page");
         let place = Place::new();
-        let has_tweets = fs::copy(&tweets, place.path("twitter.json")).is_ok();
+        fs::copy(&orders, place.path("orders.json")).expect("the tutorial's file");
         for block in text.split("```console\n").skip(1) {
             let block = block.split("```").next().expect("text");
-            if block.contains("twitter.json") && !has_tweets {
-                println!("skipped: a block, since {} is not there", tweets.display());
-                continue;
-            }
             for part in block.split("$ ").skip(1) {
                 let (line, expected) = part.split_once('\n').expect("a line");
                 assert_eq!(printed(&place, line), expected, "{}: {line}", page.display());
