@@ -43,7 +43,7 @@ test:
 		$(MAKE) --no-print-directory test-rust & rust=$$!; \
 		wait $$venv && $(MAKE) --no-print-directory pytest; python=$$?; \
 		wait $$rust && [ $$python = 0 ]
-	@$(MAKE) --no-print-directory test-js test-go test-java
+	@$(MAKE) --no-print-directory -j2 test-js test-go test-java
 
 # One set of packages, so that each crate is built once, with the features that all of them need together.
 # Left out is what takes minutes to build or needs an engine: see test-engines, and bench-answers.
@@ -116,7 +116,10 @@ test-all: export LIVEBUF_ALL := 1
 test-all: $(VENV)/all
 	@$(MAKE) --no-print-directory test
 	$(CARGO) test $(TESTED) --features livebuf-c/header --test header
-	@$(MAKE) --no-print-directory test-size test-engines test-wheel
+	@echo "the wheel is built and tested beside the engines, and says how that went after them"
+	@$(MAKE) --no-print-directory test-wheel > target/wheel.log 2>&1 & wheel=$$!; \
+		$(MAKE) --no-print-directory test-size test-engines; engines=$$?; \
+		wait $$wheel; wheel=$$?; cat target/wheel.log; [ $$engines = 0 ] && [ $$wheel = 0 ]
 
 # The wheel as users get it: what it holds, and the tests that import nothing but it.
 test-wheel: python $(VENV)/test

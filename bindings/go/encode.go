@@ -150,6 +150,10 @@ func (e *encoder) checked(text []byte, at uint32) []byte {
 }
 
 func (e *encoder) copyScalar(v Value) {
+	if v.tag >= tagText {
+		// Many values may be one long text.
+		e.left -= int64(len(v.spanBytes()) / 64)
+	}
 	switch v.tag {
 	case tagNothing:
 		panic(encodeError{v.Err()})

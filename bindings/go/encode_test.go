@@ -2,6 +2,7 @@ package livebuf
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -455,4 +456,37 @@ func FuzzFromJSON(f *testing.F) {
 		}
 		encodedAnew(t, "fuzzed", data)
 	})
+}
+
+// A damaged document whose values are all the same long text must not become gigabytes.
+func TestRawOfManyValuesOfOneLongText(t *testing.T) {
+	items := []any{bytes.Repeat([]byte{1}, 60_000)}
+	for i := range 2500 {
+		items = append(items, fmt.Appendf(nil, "number %d of many", i))
+	}
+	data, err := Marshal(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell := func(item []byte) []byte {
+		start := binary.LittleEndian.AppendUint32(nil, uint32(bytes.Index(data, item)))
+		for at := 32; at < len(data); at += 8 {
+			if bytes.Equal(data[at:at+4], start) {
+				return data[at : at+8]
+			}
+		}
+		t.Fatal("no cell")
+		return nil
+	}
+	first := bytes.Clone(cell(items[0].([]byte)))
+	for _, item := range items[1:] {
+		copy(cell(item.([]byte)), first)
+	}
+	doc, err := Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := doc.Root().Raw(); !errors.Is(err, ErrBudgetExceeded) {
+		t.Error(err)
+	}
 }

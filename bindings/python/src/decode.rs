@@ -143,6 +143,31 @@ pub(crate) fn default_budget(bytes: usize) -> u64 {
     136 * bytes as u64
 }
 
+/// How many bytes of text the values of a document may have: 1,024 for each byte of it, which is
+/// also the bound of printing. In damaged documents any number of values may be one long text.
+pub(crate) struct TextBudget {
+    left: u64,
+    limit: u64,
+}
+
+impl TextBudget {
+    pub(crate) fn of(document: usize) -> TextBudget {
+        let limit = 1024 * document as u64;
+        TextBudget { left: limit, limit }
+    }
+
+    #[inline]
+    pub(crate) fn spend(&mut self, bytes: usize) -> Held<()> {
+        match self.left.checked_sub(bytes as u64) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, self.limit).into()),
+        }
+    }
+}
+
 /// Pauses the cyclic garbage collector while objects are made. A finaliser could want the lock
 /// that is held, and new objects are no garbage yet. From Python 3.12 on the collector does not
 /// run in the middle of a call anyway.
@@ -188,6 +213,7 @@ struct Decoder<'py> {
     values: Vec<Bound<'py, PyAny>>,
     budget: u64,
     limit: u64,
+    text: TextBudget,
 }
 
 /// A value as plain Python objects, made of at most `limit` values.
@@ -207,7 +233,8 @@ pub(crate) fn to_python_within<'py>(
 ) -> Held<Bound<'py, PyAny>> {
     let _pause = CollectorPause::new();
     let (keys, values) = (HashMap::new(), Vec::new());
-    let mut decoder = Decoder { py, keys, values, budget: *left, limit: *left };
+    let text = TextBudget::of(value.document_length());
+    let mut decoder = Decoder { py, keys, values, budget: *left, limit: *left, text };
     let made = decoder.value(value, 0)?;
     *left = decoder.budget;
     Ok(made)
@@ -236,6 +263,23 @@ impl<'py> Decoder<'py> {
                 Some(array) => self.array(&array, depth),
                 None => Err(Error::new(ErrorKind::WrongType, 0).into()),
             },
+            _ => self.scalar(value),
+        }
+    }
+
+    #[inline]
+    fn scalar(&mut self, value: &Value<'_, Checked>) -> Held<Bound<'py, PyAny>> {
+        match value.kind() {
+            Kind::String => {
+                let bytes = value.as_text_bytes()?.unwrap_or_default();
+                self.text.spend(bytes.len())?;
+                Ok(text(self.py, bytes)?.into_any())
+            }
+            Kind::Bytes => {
+                let bytes = value.as_bytes()?.unwrap_or_default();
+                self.text.spend(bytes.len())?;
+                Ok(error::bytes(self.py, bytes)?.into_any())
+            }
             _ => scalar(self.py, value),
         }
     }
@@ -278,6 +322,7 @@ impl<'py> Decoder<'py> {
         let dict = new_dict(self.py)?;
         for member in object.iter() {
             let (key, value) = member?;
+            self.text.spend(key.len())?;
             let key = text(self.py, key.as_bytes())?;
             let value = self.value(&value, depth)?;
             put(&dict, &key, &value)?;
@@ -297,7 +342,7 @@ impl<'py> Decoder<'py> {
                     continue;
                 }
                 Some(value) => {
-                    level.put(&scalar(self.py, &value)?)?;
+                    level.put(&self.scalar(&value)?)?;
                     continue;
                 }
                 None => levels.pop().map(Level::made),

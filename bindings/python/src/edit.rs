@@ -50,9 +50,10 @@ impl Document {
         Ok(())
     }
 
-    /// Begins an edit that uses space again. Bytes that come from elsewhere are validated before
-    /// the first one: what edits free is then used again, and wiped. Damaged ones, and those that
-    /// others write meanwhile, are edited as they are.
+    /// Begins an edit that uses space again. A small document from elsewhere is validated before
+    /// the first one, a large one when edits have made it longer by an eighth, so that one edit does
+    /// not look at all of it. What edits free is then used again, and wiped. Damaged documents, and those
+    /// that others write meanwhile, are edited as they are.
     pub(crate) fn begin_change(&self, py: Python<'_>, state: &mut State) -> Held<()> {
         self.begin_edit(py, state)?;
         self.check_first(py, state)
@@ -61,7 +62,11 @@ impl Document {
     /// Whether the next edit that frees bytes must validate before.
     fn is_unchecked(state: &State) -> Held<bool> {
         let editor = state.editor()?;
-        Ok(!state.checked && !editor.is_trusted() && editor.storage().is_writable())
+        if state.checked || editor.is_trusted() || !editor.storage().is_writable() {
+            return Ok(false);
+        }
+        let grown = editor.as_bytes().len().saturating_sub(state.opened);
+        Ok(state.opened <= SMALL || grown >= state.opened / 8)
     }
 
     fn check_first(&self, py: Python<'_>, state: &mut State) -> Held<()> {
@@ -95,6 +100,9 @@ impl Document {
         Ok(Py::new(py, copy)?)
     }
 }
+
+/// A document of at most so many bytes is validated in some microseconds.
+const SMALL: usize = 4096;
 
 impl View {
     /// The container in a document of its own.

@@ -54,9 +54,10 @@ pub(crate) struct State {
     pub(crate) hidden: Option<Editor<Memory>>,
     /// After how many edits the document was known to hold no space that edits left.
     pub(crate) tidy: Option<u64>,
-    /// Bytes that come from elsewhere were validated before they were edited first, or found to
-    /// be damaged.
+    /// Bytes that come from elsewhere were validated before an edit, or found to be damaged.
     pub(crate) checked: bool,
+    /// How many bytes the document had when it was opened.
+    pub(crate) opened: usize,
 }
 
 impl State {
@@ -176,6 +177,7 @@ impl Document {
 
     pub(crate) fn around(editor: Editor<Memory>) -> Document {
         Python::attach(extended::prepare);
+        let opened = editor.as_bytes().len();
         Document {
             state: Lock::new(State {
                 editor: Some(editor),
@@ -187,6 +189,7 @@ impl Document {
                 hidden: None,
                 tidy: None,
                 checked: false,
+                opened,
             }),
             exports: AtomicUsize::new(0),
             kept: Mutex::default(),

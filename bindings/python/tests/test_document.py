@@ -916,6 +916,19 @@ def test_bytes_from_elsewhere_are_validated_by_the_first_edit(tmp_path: Path) ->
     assert doc["b"] == 2 and not doc.trusted
 
 
+def test_large_bytes_from_elsewhere_are_validated_when_it_pays() -> None:
+    """Bug: one text that was set in 160 kB looked at all of them."""
+    data = livebuf.dumps({f"key {n}": f"{n:>160}" for n in range(1000)})
+    doc = Document(bytearray(data))
+    for n in range(10):
+        doc[f"key {n}"] = "x" * 170
+        assert not doc.trusted
+    for n in range(2000):
+        doc["key 5"] = "y" * (170 + n % 30)
+    assert doc.trusted and doc.nbytes < 1.2 * len(data)
+    assert doc["key 5"] == "y" * (170 + 1999 % 30) and doc["key 9"] == "x" * 170
+
+
 class TestSmallThings:
     """Bugs: messages that did not name the function that helps, and documents of null."""
 

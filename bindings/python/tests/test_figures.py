@@ -1,10 +1,12 @@
 """Figures on the pages that people read first are those of the results that docs/benchmarks.md
-shows, rounded to two digits, so that no two pages contradict each other."""
+shows, rounded to two digits, so that no two pages contradict each other. With UPDATE=1 they are
+written into the pages. Then read the sentences around them: what was faster may be slower now."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +18,8 @@ BENCHMARKS = PROJECT / "docs" / "benchmarks.md"
 pytestmark = pytest.mark.skipif(not BENCHMARKS.is_file(), reason="not in a checkout")
 
 UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "MB": 1e6, "×": 1.0}
-FIGURE = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)(?: to (\d[\d.]*))? (ns|µs|ms|s|B|MB|×)(?!\w)")
+NUMBER = r"\d[\d,]*(?:\.\d+)?"
+FIGURE = re.compile(rf"(?<![\w.,])({NUMBER})(?: to ({NUMBER}))? (ns|µs|ms|s|B|MB|×)(?!\w)")
 FILES = (
     "apache_builds canada citm_catalog github_events instruments mesh numbers random twitter "
     "twitter_api_response"
@@ -212,6 +215,40 @@ def figures(line: str) -> list[tuple[float, int]]:
                 digits = len(plain.rstrip("0")) or 1
             found.append((float(plain) * UNITS[unit], digits))
     return found
+
+
+def written(value: float, shown: str, unit: str) -> str:
+    """A figure as a page has it, in the unit that it had there."""
+    exact = value >= 1 and value == int(value) and len(shown.replace(",", "")) > 2
+    if unit == "B" and exact:
+        return f"{int(value):,}"
+    number = float(f"{value / UNITS[unit]:.2g}")
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+
+
+def update(line: str, expected: list[float]) -> str:
+    left = iter(expected)
+
+    def put(found: re.Match[str]) -> str:
+        first, last, unit = found.groups()
+        parts = [written(next(left), part, unit) for part in (first, last) if part]
+        return f"{' to '.join(parts)} {unit}"
+
+    return FIGURE.sub(put, line)
+
+
+@pytest.mark.skipif("UPDATE" not in os.environ, reason="only to write the figures")
+@pytest.mark.parametrize("page", PAGES)
+def test_figures_are_written(page: str, results: Results) -> None:
+    unused = list(PAGES[page])
+    lines = (PROJECT / page).read_text(encoding="utf-8").splitlines()
+    for at, line in enumerate(lines):
+        if line.endswith("| [2] |") or "[2][2]" in line or not figures(line):
+            continue
+        row = next(row for row in unused if row[0] in line)
+        unused.remove(row)
+        lines[at] = update(line, [one(results) for one in row[1]])
+    (PROJECT / page).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES)

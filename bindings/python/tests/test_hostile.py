@@ -608,3 +608,27 @@ def test_order() -> None:
     doc.validate()
     assert list(users.prefix("user 12")) == [*first[1:2], ("user 120000", 1), *first[2:]]
     assert list(users)[:3] == ["user 0", "user 1", "user 2"]
+
+
+def test_many_values_of_one_long_text() -> None:
+    """Bug: 30 kB of which each value was the same 20 kB became gigabytes of objects."""
+    items = [b"\x01" * 60_000, *(b"number %d of many" % n for n in range(2500))]
+    data = bytearray(livebuf.dumps(items))
+
+    def cell(item: bytes) -> int:
+        start = data.index(item).to_bytes(4, "little")
+        return next(at for at in range(32, len(data), 8) if data[at : at + 4] == start)
+
+    first = cell(items[0])
+    for item in items[1:]:
+        at = cell(item)
+        data[at : at + 8] = data[first : first + 8]
+    doc = Document(data)
+    assert doc[2500] == doc[0] == items[0]
+    for make in (
+        lambda: livebuf.loads(data),
+        lambda: doc.to_python(),
+        lambda: livebuf.loads(data, type=list[bytes]),
+    ):
+        with pytest.raises(livebuf.LimitError, match="budget"):
+            make()

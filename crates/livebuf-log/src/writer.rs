@@ -228,7 +228,7 @@ impl LogOptions {
 
     fn begin_unsynced(self, file: LogFile, path: PathBuf) -> Result<Log> {
         let identity = identity()?;
-        let mut log = Log::over(file, path, Frames::new(identity), self);
+        let log = Log::over(file, path, Frames::new(identity), self);
         let mut header = layout::header(identity).to_vec();
         header.extend(Mark::default().to_bytes(identity));
         log.reader.file.write(&header, 0).map_err(writing)?;

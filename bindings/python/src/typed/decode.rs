@@ -14,7 +14,7 @@ use pyo3::types::{
     PyBool, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple, PyType,
 };
 
-use crate::decode;
+use crate::decode::{self, TextBudget};
 use crate::error::Fault;
 use crate::extended;
 use crate::history::Step;
@@ -40,6 +40,7 @@ pub(super) struct Run<'p, 'py> {
     limit: u64,
     /// Columns that may still be looked for: a damaged document has them without end.
     columns: u64,
+    text: TextBudget,
     depth: u32,
 }
 
@@ -77,7 +78,9 @@ pub(super) fn run<'py>(
     // Programs with finalisers that Python code in this call waits for need the collector.
     let _pause = (!plan.runs_code).then(decode::CollectorPause::new);
     let columns = decode::default_budget(value.document_length());
-    let mut run = Run { py, plan, values: Vec::new(), budget: limit, limit, columns, depth: 0 };
+    let text = TextBudget::of(value.document_length());
+    let values = Vec::new();
+    let mut run = Run { py, plan, values, budget: limit, limit, columns, text, depth: 0 };
     run.value(plan.root, value).map_err(|failure| failure.into_error(py))
 }
 
@@ -113,6 +116,7 @@ impl<'p, 'py> Run<'p, 'py> {
         match (self.plan.node(at), kind) {
             (Node::Str, Kind::String) => {
                 let text = value.as_text_bytes()?.unwrap_or_default();
+                self.text.spend(text.len())?;
                 Ok(decode::text(py, text)?.into_any())
             }
             (Node::Int, Kind::Int) => Ok(PyInt::new(py, value.as_i64().unwrap_or(0)).into_any()),
@@ -160,7 +164,10 @@ impl<'p, 'py> Run<'p, 'py> {
     fn scalar(&mut self, node: &'p Node, value: &Value<'_, Checked>) -> Made<'py> {
         let (py, kind) = (self.py, value.kind());
         match node {
-            Node::Bytes if kind == Kind::Bytes => Ok(decode::scalar(py, value)?),
+            Node::Bytes if kind == Kind::Bytes => {
+                self.text.spend(value.as_bytes()?.unwrap_or_default().len())?;
+                Ok(decode::scalar(py, value)?)
+            }
             Node::Int if matches!(kind, Kind::Uint | Kind::NumberText) => {
                 let number = decode::scalar(py, value)?;
                 match number.is_instance_of::<PyInt>() {
