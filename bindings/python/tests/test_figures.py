@@ -97,8 +97,8 @@ PAGES: dict[str, list[tuple[str, list[Expected]]]] = {
         (
             "You build large maps",
             [
-                ratio("map/random keys/1000/building", "BTreeMap"),
                 BUILDING,
+                ratio("map/random keys/1000/building", "BTreeMap"),
                 ratio("c/map of 1,000: build", "Lite³"),
                 ratio(LISTS, RMP),
             ],
@@ -121,7 +121,7 @@ PAGES: dict[str, list[tuple[str, list[Expected]]]] = {
         ("| ormsgpack |", [of(GET, "ormsgpack"), of(SET, "ormsgpack")]),
         ("is the nearest in spirit", [of(GET, "pylite3")]),
         ("Similar objects are columns", sizes("twitter", "Lite³ (pylite3)")),
-        ("| LiveBuf | 0", [of(MAP + task) for task in ("READ 1", "READ-WRITE 1", "WRITE")]),
+        ("| LiveBuf | ", [of(MAP + task) for task in ("READ 1", "READ-WRITE 1", "WRITE")]),
         (
             "| Protobuf, a map |",
             [of(MAP + task, "protobuf map") for task in ("READ 1", "READ-WRITE 1", "WRITE")],
