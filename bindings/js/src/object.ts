@@ -109,7 +109,7 @@ class Plain {
   private scalar(cursor: Cursor): unknown {
     if (cursor.row < 0 && cursor.tag === L.TEXT) return this.text(cursor.at);
     const value = cursor.scalar();
-    if (value instanceof Uint8Array) this.payText(value.length);
+    if (typeof value === "string" || value instanceof Uint8Array) this.payText(value.length);
     return this.number(value);
   }
 

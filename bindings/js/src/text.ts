@@ -11,13 +11,13 @@ import { floatText } from "./scalar.js";
 export interface TextOptions {
   /** Prints infinities and NaN as null. Without it they are an error, since JSON has none. */
   nonFinite?: "error" | "null";
-  /** Most characters. Default: 2²⁹ − 24, the longest string of V8. */
+  /** Most characters. Default: 1,024 for each byte of the document, and at most 2²⁹ − 24, the longest string of V8. */
   length?: number;
 }
 
 /** A value as JSON text. */
 export function print(cursor: Cursor, options: TextOptions = {}): string {
-  const printer = new Printer(options);
+  const printer = new Printer(options, cursor.m.used);
   printer.value(cursor, 0);
   return printer.text;
 }
@@ -28,8 +28,8 @@ class Printer {
   private readonly most: number;
   private readonly nulls: boolean;
 
-  constructor(options: TextOptions) {
-    this.most = options.length ?? 2 ** 29 - 24;
+  constructor(options: TextOptions, used: number) {
+    this.most = options.length ?? Math.min(1024 * used, 2 ** 29 - 24);
     this.nulls = options.nonFinite === "null";
   }
 

@@ -322,6 +322,26 @@ test("a small document that stands for many values is refused when it is made pl
   assert.deepEqual(d.toObject(), rows);
 });
 
+test("a damaged document whose values are all one long text does not become gigabytes", () => {
+  const text = "x".repeat(100_000);
+  const bytes = fromJSON(JSON.stringify([text, ...Array.from({ length: 4000 }, (_, i) => `number ${i} of many`)]));
+  const all = new TextDecoder("latin1").decode(bytes);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const cell = (item: string): number => {
+    const start = all.indexOf(item);
+    for (let at = 32; ; at += 8) if (view.getUint32(at, true) === start) return at;
+  };
+  const first = bytes.slice(cell(text), cell(text) + 8);
+  // Owned by each: then no other cell may have it.
+  first[7]! |= 0x40;
+  for (let i = 0; i < 4000; i++) bytes.set(first, cell(`number ${i} of many`));
+  const d = open<string[]>(bytes);
+  assert.equal(d.root.at(4000), text);
+  for (const make of [() => d.toObject(), () => d.toText()]) {
+    assert.throws(make, (error: LivebufError) => error.kind === "BudgetExceeded");
+  }
+});
+
 test("nesting of 1,000 levels is read", () => {
   const text = `${"[".repeat(999)}{}${"]".repeat(999)}`;
   assert.equal(doc(text).toText(), text);
