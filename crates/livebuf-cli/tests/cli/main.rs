@@ -21,6 +21,16 @@ use std::time::{Duration, Instant};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_livebuf");
 
+/// The command in a place where every user may run it, since the checkout may be in a folder that is
+/// its owner's alone.
+fn for_everybody(place: &Place) -> PathBuf {
+    let copy = place.0.path().join("livebuf");
+    if !copy.exists() {
+        fs::copy(BINARY, &copy).unwrap();
+    }
+    copy
+}
+
 /// A directory of a test's own.
 struct Place(tempfile::TempDir);
 
@@ -1333,7 +1343,7 @@ fn owner_and_group_stay_or_the_command_says_why_not() {
     set(&path, 0o666);
     set(&log, 0o676);
     let as_another = |line: &str| {
-        let mut command = std::process::Command::new(BINARY);
+        let mut command = std::process::Command::new(for_everybody(&place));
         command.current_dir(place.0.path()).args(line.split(' ')).uid(1000).gid(1000);
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -1484,7 +1494,7 @@ fn an_interrupted_edit_is_finished_or_never_was() {
         use std::os::unix::process::CommandExt;
         fs::set_permissions(place.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
-        let mut command = std::process::Command::new(BINARY);
+        let mut command = std::process::Command::new(for_everybody(&place));
         command.current_dir(place.0.path()).args(["get", "x.lbuf", "/n"]);
         if fs::metadata(&path).unwrap().uid() == 0 {
             command.uid(1000).gid(1000);
