@@ -109,13 +109,9 @@ class Plain {
   private scalar(cursor: Cursor): unknown {
     if (cursor.row < 0 && cursor.tag === L.TEXT) return this.text(cursor.at);
     const value = cursor.scalar();
-    if (typeof value === "string" || value instanceof Uint8Array) this.payText(value.length);
+    // Many values of a damaged document may be one long text.
+    if (typeof value === "string" || value instanceof Uint8Array) this.pay(value.length >>> 6);
     return this.number(value);
-  }
-
-  /** Pays for text and bytes that are made: many values of a damaged document may be one long text. */
-  private payText(length: number): void {
-    if (length >= 64) this.pay(length >>> 6);
   }
 
   private number(value: unknown): unknown {
@@ -130,14 +126,13 @@ class Plain {
     const hi = m.u32[(cell >>> 2) + 1]!;
     const length = spanLength(m, cell);
     if (hi >= 0x40000000) {
-      this.payText(length);
+      this.pay(length >>> 6);
       return decode(m, spanStart(m, cell), length);
     }
     const start = m.u32[cell >>> 2]!;
     const name = start + length * 4294967296;
     let text = this.texts.get(name);
     if (text === undefined) {
-      this.payText(length);
       text = decode(m, start, length);
       this.texts.set(name, text);
     }
