@@ -429,3 +429,36 @@ func TestMapsOfCollidingKeys(t *testing.T) {
 		t.Error("this is no map with an index")
 	}
 }
+
+// An array of two arrays gives way to one of two numbers. The column of its elements becomes one of cells at the first
+// of them, and took the second one, which had no value any more, for an array.
+func TestArraysOfArraysGiveWayToNumbers(t *testing.T) {
+	rows := strings.Repeat(`{"b":1,"c":[[1,2],[3,4]]},`, 12)
+	mixed := []any{map[string]any{"a": 1}, "short", []any{1, []any{}}}
+	for _, before := range []string{"", "/5/c/0", "/5/c/0/0"} {
+		data, err := FromJSON([]byte("[" + rows + `{"b":1,"c":[[1,2],[3,4]]}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := Edit(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before != "" {
+			if err := e.SetPointer(before, mixed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, value := range []any{[]any{0, 4}, []any{[]any{7}, 4}, []any{"a", []any{}}} {
+			if err := e.Set(Pointer("/7"), "c", value); err != nil {
+				t.Fatal(before, err)
+			}
+			if err := e.Push(Pointer(""), map[string]any{"b": 1, "c": value}); err != nil {
+				t.Fatal(before, err)
+			}
+			if err := e.Document().Validate(); err != nil {
+				t.Fatal(before, err)
+			}
+		}
+	}
+}

@@ -154,7 +154,11 @@ func (e *Editor) lift(c *column, slot uint64) fresh {
 		cell, _ := e.dictionaryCell(c, slot)
 		return e.liftCell(tagText, cell)
 	case codeObjects, codeArrays:
-		return fresh{tag: columnTypes[c.code].tag, bits: e.u32(c.values + 4*slot)}
+		home := e.u32(c.values + 4*slot)
+		if home == 0 {
+			return fresh{tag: tagNull} // the slot was opened, and its value comes next
+		}
+		return fresh{tag: columnTypes[c.code].tag, bits: home}
 	case codeStruct:
 		return e.liftRow(c.data, slot)
 	case codeList, codeFixedList:

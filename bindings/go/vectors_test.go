@@ -411,7 +411,7 @@ func TestDamagedDocuments(t *testing.T) {
 		t.Errorf("only %d documents", n)
 	}
 	// Vectors with a few bytes changed.
-	rounds := amount(4, 200, 1000)
+	rounds := amount(4, 40, 1000)
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, data := range documents(t, "vectors/y_*.lbuf") {
 		if len(data) > 20_000 {

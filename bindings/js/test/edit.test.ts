@@ -559,3 +559,31 @@ test("free blocks may hold anything", () => {
   }
   assert.equal([...keys(open(editor.bytes).root as object)].length, 62);
 });
+
+test("an array of arrays gives way to one of numbers, in a column of arrays", () => {
+  const rows = Array.from({ length: 13 }, () => ({
+    b: 1,
+    c: [
+      [1, 2],
+      [3, 4],
+    ] as unknown[],
+  }));
+  const doc = edit(lbuf(rows));
+  const set = (pointer: string, row: number, value: unknown[]): void => {
+    doc.setPointer(pointer, value);
+    rows[row]!.c = value;
+    is(doc, rows);
+  };
+  doc.setPointer("/5/c/0", [{ a: 1 }, "short", [1, []]]);
+  rows[5]!.c[0] = [{ a: 1 }, "short", [1, []]];
+  for (const value of [
+    [0, 4],
+    [[7], 4],
+    ["a", []],
+  ]) {
+    set("/7/c", 7, value);
+    doc.push([], { b: 1, c: value });
+    rows.push({ b: 1, c: value });
+    is(doc, rows);
+  }
+});

@@ -587,7 +587,9 @@ abstract class EditValues extends EditObjects {
                 return liftCell(TAG_TEXT, Read.dictionaryCell(m, c, slot));
             }
             case CODE_OBJECTS, CODE_ARRAYS -> {
-                return new Node(columnTag(c.code), m.u32(c.values + 4 * slot));
+                long home = m.u32(c.values + 4 * slot);
+                // Where a slot was opened and its value comes next, there is none.
+                return home == 0 ? new Node(TAG_NULL, 0) : new Node(columnTag(c.code), home);
             }
             case CODE_STRUCT -> {
                 return liftRow(c.data, slot);
