@@ -201,7 +201,7 @@ func TestDeltasOfTwoDocuments(t *testing.T) {
 }
 
 func TestDamageOfDeltas(t *testing.T) {
-	pairs, rounds, refused := deltaPairs(t), amount(3000, 300_000, 1_000_000), 0
+	pairs, rounds, refused := deltaPairs(t), amount(3000, 100_000, 1_000_000), 0
 	random := rand.New(rand.NewPCG(3, 4))
 	for range rounds {
 		p := pairs[random.IntN(len(pairs))]

@@ -580,7 +580,7 @@ func tableJSON(seed uint64) string {
 
 func TestRandomEdits(t *testing.T) {
 	names, all := editable(t)
-	n, first := amount(40, 2000, 10_000), uint64(0)
+	n, first := amount(40, 700, 10_000), uint64(0)
 	first, _ = strconv.ParseUint(os.Getenv("LIVEBUF_SEED"), 10, 64) // where a run is to begin
 	command := cmp.Or(os.Getenv("LIVEBUF_COMMAND"), "../../target/debug/livebuf")
 	folder, files := t.TempDir(), []string{}
@@ -630,7 +630,7 @@ func TestRandomEdits(t *testing.T) {
 func TestRandomEditsOfChangedDocuments(t *testing.T) {
 	names, all := editable(t)
 	random, valid := rand.New(rand.NewPCG(21, 22)), 0
-	rounds := amount(500, 50_000, 2_000_000)
+	rounds := amount(500, 20_000, 2_000_000)
 	for round := range rounds {
 		data := slices.Clone(all[names[random.IntN(len(names))]])
 		for range 1 + random.IntN(3) {

@@ -525,7 +525,7 @@ func TestFramesBehindAHoleAreKept(t *testing.T) {
 }
 
 func TestDamagedLogsGiveErrorsOrRowsThatWereThere(t *testing.T) {
-	rounds, refused := amount(3, 500, 5000), 0
+	rounds, refused := amount(3, 150, 5000), 0
 	random := rand.New(rand.NewPCG(11, 12))
 	logs := logsIn(t, "logs")
 	logs["y_small"] = small(t)
@@ -748,7 +748,7 @@ func TestOneWriterAtATime(t *testing.T) {
 // TestManyMakeOneLog: who makes a log has it only once it is locked. Between, others may lock the empty file, and begin
 // the log. Then it is theirs, and must not be removed.
 func TestManyMakeOneLog(t *testing.T) {
-	rounds := amount(8, 1000, 1000)
+	rounds := amount(8, 250, 1000)
 	for round := range rounds {
 		path := filepath.Join(t.TempDir(), "rows.lblog")
 		const writers = 6
@@ -907,7 +907,7 @@ func writeUntilKilled(path string) {
 func TestKilledWriters(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "rows.lblog")
-	rounds := amount(12, 300, 2000)
+	rounds := amount(12, 100, 2000)
 	random := rand.New(rand.NewPCG(13, 14))
 	said := int64(0)
 	for round := range rounds {

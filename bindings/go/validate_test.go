@@ -146,7 +146,7 @@ func printed(t testing.TB, data []byte) bool {
 }
 
 func TestDamageIsFoundAndTheRestIsPrinted(t *testing.T) {
-	rounds, valid := amount(20_000, 2_000_000, 10_000_000), 0
+	rounds, valid := amount(20_000, 500_000, 10_000_000), 0
 	var all [][]byte
 	for _, data := range documents(t, "vectors/y_*.lbuf") {
 		if len(data) < 20_000 {
