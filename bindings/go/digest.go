@@ -15,7 +15,8 @@ func (v Value) Digest() (sum [sha256.Size]byte, err error) {
 	if v.doc == nil {
 		return sum, v.Err()
 	}
-	h := hasher{Hash: sha256.New(), left: 8*int64(len(v.doc.data)) + 1_000_000}
+	n := int64(len(v.doc.data))
+	h := hasher{Hash: sha256.New(), left: 8*n + 1_000_000, leftText: 1025 * n}
 	if err := h.value(v, 0); err != nil {
 		return sum, err
 	}
@@ -26,8 +27,8 @@ func (v Value) Digest() (sum [sha256.Size]byte, err error) {
 // hasher hashes values behind each other, and no more than the document can reasonably stand for.
 type hasher struct {
 	hash.Hash
-	left int64
-	room [9]byte
+	left, leftText int64 // values, and bytes of their texts and keys
+	room           [9]byte
 }
 
 // word hashes a letter and a number.
@@ -38,7 +39,7 @@ func (h *hasher) word(letter byte, n uint64) {
 }
 
 func (h *hasher) text(letter byte, b []byte) {
-	h.left -= int64(len(b) / 64)
+	h.leftText -= int64(len(b))
 	h.word(letter, uint64(len(b)))
 	h.Write(b)
 }
@@ -52,7 +53,7 @@ func (h *hasher) value(v Value, depth int) error {
 	if err := v.Err(); err != nil {
 		return err
 	}
-	if h.left--; h.left < 0 {
+	if h.left--; h.left < 0 || h.leftText < 0 {
 		return fault{ErrBudgetExceeded, v.at}.err()
 	}
 	if depth >= maxNesting && v.form != formScalar {

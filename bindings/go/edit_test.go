@@ -430,13 +430,17 @@ func TestMapsOfCollidingKeys(t *testing.T) {
 	}
 }
 
-// An array of two arrays gives way to one of two numbers. The column of its elements becomes one of cells at the first
-// of them, and took the second one, which had no value any more, for an array.
-func TestArraysOfArraysGiveWayToNumbers(t *testing.T) {
-	rows := strings.Repeat(`{"b":1,"c":[[1,2],[3,4]]},`, 12)
+// An array of two containers gives way to one of two numbers. The column of its elements becomes one of cells at the
+// first of them, and took the second one, which had no value any more, for an array.
+func TestContainersGiveWayToNumbers(t *testing.T) {
 	mixed := []any{map[string]any{"a": 1}, "short", []any{1, []any{}}}
-	for _, before := range []string{"", "/5/c/0", "/5/c/0/0"} {
-		data, err := FromJSON([]byte("[" + rows + `{"b":1,"c":[[1,2],[3,4]]}]`))
+	for _, c := range []struct{ inner, pointer string }{
+		{`[1,2]`, "/5/c/0"},
+		{`{"x":[1,2]}`, "/5/c/0/x"},
+		{`{"x":[[1],[2]],"y":{"z":[3,4]}}`, "/5/c/0/y/z"},
+	} {
+		row := `{"b":1,"c":[` + c.inner + `,` + c.inner + `]}`
+		data, err := FromJSON([]byte("[" + strings.Repeat(row+",", 12) + row + "]"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -444,20 +448,18 @@ func TestArraysOfArraysGiveWayToNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before != "" {
-			if err := e.SetPointer(before, mixed); err != nil {
-				t.Fatal(err)
-			}
+		if err := e.SetPointer(c.pointer, mixed); err != nil {
+			t.Fatal(err)
 		}
 		for _, value := range []any{[]any{0, 4}, []any{[]any{7}, 4}, []any{"a", []any{}}} {
 			if err := e.Set(Pointer("/7"), "c", value); err != nil {
-				t.Fatal(before, err)
+				t.Fatal(c, err)
 			}
 			if err := e.Push(Pointer(""), map[string]any{"b": 1, "c": value}); err != nil {
-				t.Fatal(before, err)
+				t.Fatal(c, err)
 			}
 			if err := e.Document().Validate(); err != nil {
-				t.Fatal(before, err)
+				t.Fatal(c, err)
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func run[T any](given []Option, source T, fill func(e *encoder, source T)) (data
 		d := Document{data: data, valid: true}
 		e.begin()
 		e.knows = true
-		e.left = 136 * int64(len(data))
+		e.left, e.leftText = 136*int64(len(data)), 1025*int64(len(data))
 		e.copy(d.Root())
 		data = slices.Clone(e.finish())
 	}
@@ -95,7 +95,7 @@ func (e *encoder) value(v Value) {
 	}
 	// A damaged document may stand for any number of values (FORMAT 11).
 	n := int64(len(v.doc.data))
-	e.left = 8*n + 1_000_000
+	e.left, e.leftText = 8*n+1_000_000, 1025*n
 	if v.doc.valid {
 		e.left += 136 * n
 	}
@@ -151,8 +151,10 @@ func (e *encoder) checked(text []byte, at uint32) []byte {
 
 func (e *encoder) copyScalar(v Value) {
 	if v.tag >= tagText {
-		// Many values may be one long text.
-		e.left -= int64(len(v.spanBytes()) / 64)
+		// Many values of a damaged document may be one long text.
+		if e.leftText -= int64(v.bits); e.leftText < 0 {
+			panic(encodeError{fault{ErrBudgetExceeded, v.at}.err()})
+		}
 	}
 	switch v.tag {
 	case tagNothing:

@@ -88,6 +88,7 @@ type encoder struct {
 	knows     bool  // it is known which maps are of similar objects
 	depth     int   // values of Go within each other
 	left      int64 // values of a document that may still be met
+	leftText  int64 // and bytes of their texts
 }
 
 // begin begins a document.

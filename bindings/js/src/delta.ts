@@ -421,7 +421,7 @@ export function digest(value: Document<unknown> | object): Uint8Array {
   if (cursor === undefined) {
     throw new LivebufError("WrongType", "a digest is that of a document, or of an object or array in one");
   }
-  const walk = new Walk(8 * cursor.m.used + 1_000_000);
+  const walk = new Walk(cursor.m.used);
   walk.value(cursor, 0);
   return walk.hash.finish();
 }
@@ -431,11 +431,19 @@ class Walk {
   private readonly head = new Uint8Array(9);
   private readonly words = viewOf(this.head);
 
-  constructor(private left: number) {}
+  /** Values that may still be hashed, and bytes of their texts and keys. */
+  private left: number;
+  private leftText: number;
 
-  private pay(work: number): void {
-    this.left -= work;
-    if (this.left < 0) {
+  constructor(length: number) {
+    this.left = 8 * length + 1_000_000;
+    this.leftText = 1025 * length;
+  }
+
+  private pay(values: number, text: number): void {
+    this.left -= values;
+    this.leftText -= text;
+    if (this.left < 0 || this.leftText < 0) {
       throw new LivebufError("BudgetExceeded", "the document stands for more values than one of its size should");
     }
   }
@@ -453,13 +461,13 @@ class Walk {
   }
 
   private bytes(letter: string, bytes: Uint8Array): void {
-    this.pay(bytes.length / 64);
+    this.pay(0, bytes.length);
     this.word(letter, bytes.length, 0);
     this.hash.update(bytes);
   }
 
   value(cursor: Cursor, depth: number): void {
-    this.pay(1);
+    this.pay(1, 0);
     const { m, at, count, first } = cursor;
     if (cursor.kind === SCALAR) {
       this.scalar(cursor);
@@ -477,7 +485,7 @@ class Walk {
     }
     const members: [Uint8Array, Cursor][] = [];
     for (const all = new Members(cursor); all.next(); ) {
-      this.pay(1);
+      this.pay(1, 0);
       members.push([m.bytes(spanStart(m, all.key), spanLength(m, all.key)), all.value.clone()]);
     }
     members.sort(([a], [b]) => compare(a, b));

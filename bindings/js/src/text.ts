@@ -11,7 +11,7 @@ import { floatText } from "./scalar.js";
 export interface TextOptions {
   /** Prints infinities and NaN as null. Without it they are an error, since JSON has none. */
   nonFinite?: "error" | "null";
-  /** Most characters. Default: 1,024 for each byte of the document, and at most 2²⁹ − 24, the longest string of V8. */
+  /** Most characters. Default: 2,048 for each byte of the document, and at most 2²⁹ − 24, the longest string of V8. */
   length?: number;
 }
 
@@ -29,7 +29,7 @@ class Printer {
   private readonly nulls: boolean;
 
   constructor(options: TextOptions, used: number) {
-    this.most = options.length ?? Math.min(1024 * used, 2 ** 29 - 24);
+    this.most = options.length ?? Math.min(2048 * used, 2 ** 29 - 24);
     this.nulls = options.nonFinite === "null";
   }
 

@@ -560,30 +560,27 @@ test("free blocks may hold anything", () => {
   assert.equal([...keys(open(editor.bytes).root as object)].length, 62);
 });
 
-test("an array of arrays gives way to one of numbers, in a column of arrays", () => {
-  const rows = Array.from({ length: 13 }, () => ({
-    b: 1,
-    c: [
-      [1, 2],
-      [3, 4],
-    ] as unknown[],
-  }));
-  const doc = edit(lbuf(rows));
-  const set = (pointer: string, row: number, value: unknown[]): void => {
-    doc.setPointer(pointer, value);
-    rows[row]!.c = value;
-    is(doc, rows);
-  };
-  doc.setPointer("/5/c/0", [{ a: 1 }, "short", [1, []]]);
-  rows[5]!.c[0] = [{ a: 1 }, "short", [1, []]];
-  for (const value of [
-    [0, 4],
-    [[7], 4],
-    ["a", []],
-  ]) {
-    set("/7/c", 7, value);
-    doc.push([], { b: 1, c: value });
-    rows.push({ b: 1, c: value });
-    is(doc, rows);
+test("an array of containers gives way to one of numbers, beside arrays of any kind", () => {
+  const mixed = [{ a: 1 }, "short", [1, []]];
+  for (const [inner, pointer] of [
+    [[1, 2], "/5/c/0"],
+    [{ x: [1, 2] }, "/5/c/0/x"],
+    [{ x: [[1], [2]], y: { z: [3, 4] } }, "/5/c/0/y/z"],
+  ] as const) {
+    const rows = Array.from({ length: 13 }, () => ({ b: 1, c: [inner, inner] as unknown[] }));
+    const doc = edit(lbuf(rows));
+    doc.setPointer(pointer, mixed);
+    rows[5] = JSON.parse(doc.toText())[5];
+    for (const value of [
+      [0, 4],
+      [inner, 5],
+      ["a", []],
+    ]) {
+      doc.setPointer("/7/c", value);
+      rows[7]!.c = value;
+      doc.push([], { b: 1, c: value });
+      rows.push({ b: 1, c: value });
+      is(doc, rows);
+    }
   }
 });

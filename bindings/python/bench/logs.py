@@ -1,4 +1,4 @@
-"""Events into a file: a log beside a file of JSON lines that orjson writes."""
+"""Events into a file, and the last hour of them: a log beside JSON lines, and beside Parquet."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import livebuf
@@ -14,18 +15,27 @@ from .report import OURS, Report
 from .timing import Contest, Effort
 
 LINES = "orjson, a line each"
+PARQUET = "polars, Parquet"
 KINDS = ("click", "scroll", "view", "buy")
 
 INPUTS = [
     "logs: events `{ts, user, kind, value}`, a million (50,000 with --quick); into a new "
     "`livebuf.Log` by `extend`, and as lines of `orjson.dumps` into a buffered file; both closed, "
     "the log without waiting for the disk (`extend` alone) and with it",
+    "logs/last hour: as many events of eight fields; the last fifth of them by a range of `ts`, "
+    "two columns as a polars frame, from a log that was asked before, from one just opened, and "
+    "by polars from Parquet; wall clock",
 ]
 
 
 def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
-    if not wanted("logs/events"):
-        return
+    if wanted("logs/events"):
+        _write(effort, report)
+    if wanted("logs/last hour"):
+        _last_hour(effort, report)
+
+
+def _write(effort: Effort, report: Report) -> None:
     try:
         import orjson
     except ImportError as error:
@@ -82,3 +92,55 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
         report.ratio(
             "logs/events bytes, compacted, against one document", size / best, 1.15, detail
         )
+
+
+def _last_hour(effort: Effort, report: Report) -> None:
+    try:
+        import polars as pl
+    except ImportError as error:
+        report.skip(f"logs: {error}")
+        return
+    count, random = 50_000 if effort.quick else 1_000_000, Random(7)
+    events = [
+        {
+            "ts": 1_700_000_000_000 + 17 * n,
+            "user": random.randrange(10_000),
+            "kind": random.choice(KINDS),
+            "value": random.random(),
+            "page": f"/item/{random.randrange(5000)}",
+            "ms": random.randrange(900),
+            "ok": n % 7 != 0,
+            "ref": random.randrange(1 << 40),
+        }
+        for n in range(count)
+    ]
+    first, last = events[count * 4 // 5]["ts"], events[-1]["ts"]
+    columns = ["user", "value"]
+    with tempfile.TemporaryDirectory() as directory:
+        path, parquet = Path(directory, "events.lblog"), Path(directory, "events.parquet")
+        with livebuf.Log(path, "w") as opened:
+            opened.extend(events)
+        pl.DataFrame(events).write_parquet(parquet)
+        del events
+        log = livebuf.Log(path)
+        work: dict[str, Callable[[Any], pl.DataFrame]] = {
+            OURS: lambda _: pl.DataFrame(log.select(columns).between("ts", first, last)),
+            "livebuf, just opened": lambda _: pl.DataFrame(
+                livebuf.Log(path).select(columns).between("ts", first, last)
+            ),
+            PARQUET: lambda _: (
+                pl.scan_parquet(parquet)
+                .filter(pl.col("ts").is_between(first, last))
+                .select(columns)
+                .collect()
+            ),
+        }
+        right = work[PARQUET](None)
+        contest = Contest(wall=True)
+        for name, read in work.items():
+            report.same("logs/last hour", name, read(None).equals(right))
+            contest.add(name, read, [None])
+        times = contest.run(effort)
+        log.close()
+    report.figure("The last fifth of a log", f"{count:,} events", times, "logs/last hour")
+    report.against("logs/last hour", times, [PARQUET], 3.0)

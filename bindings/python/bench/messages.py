@@ -1,4 +1,4 @@
-"""Small messages of one kind: prepared by a template, and encoded each by itself."""
+"""Small messages: of one kind by a template, and a session that each request changes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ import livebuf
 from .report import OURS, Report
 from .timing import Contest, Effort
 
-INPUTS = ["Messages: three fields, a text of 12 characters, a small integer, a double"]
+INPUTS = [
+    "Messages: three fields, a text of 12 characters, a small integer, a double",
+    "Session: 1.2 kB as JSON, a cart of twelve and 14 visits; from bytes to bytes, a request "
+    "counts a number up, or does that, appends to the cart and removes its first element",
+]
 WORKLOAD = "messages/three fields"
+SESSION = "messages/session"
 PREPARED = "livebuf.Template"
 
 # Made anew by each turn, as messages are: a dict, or what the template takes.
@@ -23,8 +28,13 @@ def _dict(dumps: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
 
 
 def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
-    if not wanted(WORKLOAD):
-        return
+    if wanted(WORKLOAD):
+        _message(effort, report)
+    if wanted(SESSION):
+        _session(effort, report)
+
+
+def _message(effort: Effort, report: Report) -> None:
     example = {"event": "", "lap": 0, "time_sec": 0.0}
     stamp = livebuf.Template(example, ["/event", "/lap", "/time_sec"]).stamp
     contest = Contest()
@@ -70,3 +80,64 @@ def _peers(report: Report) -> list[tuple[str, Callable[[Any], bytes], Callable[.
     except ImportError as error:
         report.skip(f"messages: msgspec: {error}")
     return found
+
+
+def _session(effort: Effort, report: Report) -> None:
+    try:
+        import orjson
+    except ImportError as error:
+        report.skip(f"messages: {error}")
+        return
+    session = {
+        "user": {"id": 7, "name": "Ada", "roles": ["admin"]},
+        "cart": [{"sku": f"A-{n}", "count": 1, "price": 9.5} for n in range(12)],
+        "seen": 17,
+        "visits": [
+            {"at": 1700000000 + n * 77, "page": f"/item/{n * 7919 % 1000}", "ms": n * 37 % 400}
+            for n in range(14)
+        ],
+    }
+
+    def count(session: Any) -> None:
+        session["seen"] += 1
+
+    def buy(session: Any) -> None:
+        session["seen"] += 1
+        session["cart"].append({"sku": "B-1", "count": 2, "price": 3.25})
+        session["cart"].pop(0)
+
+    def request(change: Callable[[Any], None], trusted: bool) -> Callable[[bytes], bytes]:
+        def work(stored: bytes) -> bytes:
+            document = livebuf.Document(bytearray(stored), trusted=trusted)
+            change(document)
+            return bytes(document)
+
+        return work
+
+    def parsed(change: Callable[[Any], None]) -> Callable[[bytes], bytes]:
+        def work(stored: bytes) -> bytes:
+            plain = orjson.loads(stored)
+            change(plain)
+            return orjson.dumps(plain)
+
+        return work
+
+    for change in (count, buy):
+        workload = f"{SESSION}: {change.__name__}"
+        contest = Contest()
+        stored = orjson.dumps(session)
+        right = orjson.loads(parsed(change)(stored))
+        contest.add("orjson", parsed(change), [stored])
+        for name, tables, trusted in (
+            (OURS, True, False),
+            ("livebuf, trusted", True, True),
+            ("livebuf, tables=False", False, False),
+            ("livebuf, both", False, True),
+        ):
+            stored = livebuf.dumps(session, tables=tables)
+            work = request(change, trusted)
+            report.same(workload, name, livebuf.loads(work(stored)) == right)
+            contest.add(name, work, [stored])
+        times = contest.run(effort)
+        report.figure("A request changes a session", change.__name__, times, workload)
+        report.against(f"{workload}, both", times, ["orjson"], 1.0, ours="livebuf, both")

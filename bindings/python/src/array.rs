@@ -388,10 +388,7 @@ impl Array {
         let length = slf.get().view.len(py)?;
         let found = place(index, length).ok_or_else(|| error::index(py, index, length))?;
         let value = slf.get().view.read(py, |value| match value.get(found)? {
-            Some(value) => {
-                let limit = decode::default_budget(value.document_length());
-                decode::to_python(py, &value, limit)
-            }
+            Some(value) => decode::to_python(py, &value, None),
             None => Err(Fault::Stale("the element is gone")),
         })?;
         slf.get().remove_at(py, found)?;

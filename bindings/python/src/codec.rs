@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 
 use crate::decode;
 use crate::encode;
-use crate::error::{self, Fault};
+use crate::error;
 use crate::memory::Memory;
 use crate::view::Document;
 
@@ -161,7 +161,5 @@ pub(crate) fn _loads<'py>(
     use livebuf::Storage;
     let memory = Memory::of(data)?;
     let document = Doc::open(memory.bytes()).map_err(error::raise)?;
-    let limit = max_values.unwrap_or(decode::default_budget(document.as_bytes().len()));
-    let made: Result<_, Fault> = decode::to_python(data.py(), &document.root(), limit);
-    Ok(made?)
+    Ok(decode::to_python(data.py(), &document.root(), max_values)?)
 }

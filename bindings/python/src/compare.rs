@@ -112,14 +112,14 @@ fn plain_from<'py>(
     array.get().view.reach(py, |document, state, node| {
         let _pause = CollectorPause::new();
         let (mut items, mut large) = (Vec::new(), None);
-        let mut left = most;
         let editor = state.editor()?;
         let value = editor.value(node)?;
+        let mut left = decode::allowance(&value, Some(most));
         let elements = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
         for index in index..elements.len() {
             let Some(value) = elements.get(index)? else { break };
-            let within = left.saturating_sub(1);
-            let mut rest = within;
+            let mut rest = left;
+            rest.values(1)?;
             match decode::to_python_within(py, &value, &mut rest) {
                 Ok(item) => items.push(item),
                 Err(Fault::Core(error)) if error.kind() == ErrorKind::BudgetExceeded => {
@@ -131,7 +131,7 @@ fn plain_from<'py>(
                 Err(fault) => return Err(fault),
             }
             left = rest;
-            if left == 0 {
+            if left.values_left() == 0 {
                 break;
             }
         }
@@ -333,8 +333,5 @@ pub(crate) fn plain<'py>(
     view: &View,
     max_values: Option<u64>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    view.read(py, |value| {
-        let limit = max_values.unwrap_or(decode::default_budget(value.document_length()));
-        decode::to_python(py, value, limit)
-    })
+    view.read(py, |value| decode::to_python(py, value, max_values))
 }

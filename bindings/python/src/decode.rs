@@ -7,6 +7,7 @@
 use std::rc::Rc;
 
 use hashbrown::HashMap;
+use livebuf::raw::Allowance;
 use livebuf::{Array, ArrayIter, Checked, Error, ErrorKind, Fields, Kind, Object, Value};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
@@ -140,32 +141,13 @@ fn other<'py>(py: Python<'py>, value: &Value<'_, Checked>) -> Held<Bound<'py, Py
 /// can have (FORMAT 6.1). In damaged documents values can alias, so that a few bytes stand for
 /// objects without end.
 pub(crate) fn default_budget(bytes: usize) -> u64 {
-    136 * bytes as u64
+    Allowance::VALUES * bytes as u64
 }
 
-/// How many bytes of text the values of a document may have: 1,024 for each byte of it, which is
-/// also the bound of printing. In damaged documents any number of values may be one long text.
-pub(crate) struct TextBudget {
-    left: u64,
-    limit: u64,
-}
-
-impl TextBudget {
-    pub(crate) fn of(document: usize) -> TextBudget {
-        let limit = 1024 * document as u64;
-        TextBudget { left: limit, limit }
-    }
-
-    #[inline]
-    pub(crate) fn spend(&mut self, bytes: usize) -> Held<()> {
-        match self.left.checked_sub(bytes as u64) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, self.limit).into()),
-        }
-    }
+/// What a value, or several of its document, may become: by default what a valid document has.
+pub(crate) fn allowance(value: &Value<'_, Checked>, max_values: Option<u64>) -> Allowance {
+    let length = value.document_length();
+    Allowance::of_length(length as u64, max_values.unwrap_or(default_budget(length)))
 }
 
 /// Pauses the cyclic garbage collector while objects are made. A finaliser could want the lock
@@ -211,46 +193,33 @@ struct Decoder<'py> {
     keys: HashMap<u32, Rc<Keys<'py>>>,
     /// Values of objects that are not complete yet.
     values: Vec<Bound<'py, PyAny>>,
-    budget: u64,
-    limit: u64,
-    text: TextBudget,
+    allowance: Allowance,
 }
 
-/// A value as plain Python objects, made of at most `limit` values.
+/// A value as plain Python objects, made of at most `max_values` values.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
     value: &Value<'_, Checked>,
-    limit: u64,
+    max_values: Option<u64>,
 ) -> Held<Bound<'py, PyAny>> {
-    to_python_within(py, value, &mut { limit })
+    to_python_within(py, value, &mut allowance(value, max_values))
 }
 
-/// The same for one of many values that share a budget.
+/// The same for one of many values that share an allowance.
 pub(crate) fn to_python_within<'py>(
     py: Python<'py>,
     value: &Value<'_, Checked>,
-    left: &mut u64,
+    left: &mut Allowance,
 ) -> Held<Bound<'py, PyAny>> {
     let _pause = CollectorPause::new();
     let (keys, values) = (HashMap::new(), Vec::new());
-    let text = TextBudget::of(value.document_length());
-    let mut decoder = Decoder { py, keys, values, budget: *left, limit: *left, text };
+    let mut decoder = Decoder { py, keys, values, allowance: *left };
     let made = decoder.value(value, 0)?;
-    *left = decoder.budget;
+    *left = decoder.allowance;
     Ok(made)
 }
 
 impl<'py> Decoder<'py> {
-    fn spend(&mut self, values: usize) -> Held<()> {
-        match self.budget.checked_sub(values as u64) {
-            Some(left) => {
-                self.budget = left;
-                Ok(())
-            }
-            None => Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, self.limit).into()),
-        }
-    }
-
     #[inline]
     fn value(&mut self, value: &Value<'_, Checked>, depth: u32) -> Held<Bound<'py, PyAny>> {
         match value.kind() {
@@ -272,12 +241,12 @@ impl<'py> Decoder<'py> {
         match value.kind() {
             Kind::String => {
                 let bytes = value.as_text_bytes()?.unwrap_or_default();
-                self.text.spend(bytes.len())?;
+                self.allowance.text(bytes.len())?;
                 Ok(text(self.py, bytes)?.into_any())
             }
             Kind::Bytes => {
                 let bytes = value.as_bytes()?.unwrap_or_default();
-                self.text.spend(bytes.len())?;
+                self.allowance.text(bytes.len())?;
                 Ok(error::bytes(self.py, bytes)?.into_any())
             }
             _ => scalar(self.py, value),
@@ -295,7 +264,7 @@ impl<'py> Decoder<'py> {
     fn array(&mut self, array: &Array<'_, Checked>, depth: u32) -> Held<Bound<'py, PyAny>> {
         let depth = self.deeper(depth)?;
         let count = array.len();
-        self.spend(count)?;
+        self.allowance.values(count)?;
         let list = List::new(self.py, count)?;
         if let Some(items) = array.as_slice::<i64>() {
             return list.fill(items.iter().map(|&item| int(self.py, item)));
@@ -318,11 +287,11 @@ impl<'py> Decoder<'py> {
             let keys = self.keys(slots.shape(), slots.end(), |slot| slots.key(slot))?;
             return self.fields(&keys, slots.end(), slots, depth);
         }
-        self.spend(object.len())?;
+        self.allowance.values(object.len())?;
         let dict = new_dict(self.py)?;
         for member in object.iter() {
             let (key, value) = member?;
-            self.text.spend(key.len())?;
+            self.allowance.text(key.len())?;
             let key = text(self.py, key.as_bytes())?;
             let value = self.value(&value, depth)?;
             put(&dict, &key, &value)?;
@@ -360,11 +329,11 @@ impl<'py> Decoder<'py> {
     fn level<'a>(&mut self, value: &Value<'a, Checked>, depth: u32) -> Held<Level<'a, 'py>> {
         self.deeper(depth)?;
         if let Some(array) = value.as_array()? {
-            self.spend(array.len())?;
+            self.allowance.values(array.len())?;
             return Ok(Level::List(PyList::empty(self.py), array.iter()));
         }
         let object = value.as_object()?.ok_or(Error::new(ErrorKind::WrongType, 0))?;
-        self.spend(object.len())?;
+        self.allowance.values(object.len())?;
         Ok(Level::Dict(new_dict(self.py)?, object.iter(), None))
     }
 
@@ -383,7 +352,7 @@ impl<'py> Decoder<'py> {
         let mut dict = all.is_none().then(|| new_dict(self.py)).transpose()?;
         for item in slots {
             let (slot, value) = item?;
-            self.spend(1)?;
+            self.allowance.values(1)?;
             let value = self.value(&value, depth)?;
             if dict.is_none() && slot != self.values.len() - first {
                 dict = Some(self.gathered(new_dict(self.py)?, keys, first)?);

@@ -822,8 +822,7 @@ impl Document {
         }
         let state = slf.get().lock(slf.py())?;
         let document = state.whole()?.doc();
-        let limit = max_values.unwrap_or(decode::default_budget(document.as_bytes().len()));
-        Ok(decode::to_python(slf.py(), &document.root(), limit)?)
+        Ok(decode::to_python(slf.py(), &document.root(), max_values)?)
     }
 
     /// For fields of pydantic models.

@@ -27,6 +27,9 @@ const MANY: &str = "the document was changed in too many places at once; look it
 const NO_MEMORY: &str = "there was no memory to follow what an edit moved; look it up again";
 const MOVED: &str = "a patch moved it; look it up again";
 
+/// A document of at most so many bytes is validated in some microseconds.
+const SMALL: usize = 4096;
+
 impl Document {
     /// Begins an edit: makes sure that nobody looks at the bytes and that they are ours.
     pub(crate) fn begin_edit(&self, py: Python<'_>, state: &mut State) -> Held<()> {
@@ -51,9 +54,9 @@ impl Document {
     }
 
     /// Begins an edit that uses space again. A small document from elsewhere is validated before
-    /// the first one, a large one when edits have made it longer by an eighth, so that one edit does
-    /// not look at all of it. What edits free is then used again, and wiped. Damaged documents, and those
-    /// that others write meanwhile, are edited as they are.
+    /// its first edit. A large one is validated when edits have made it longer by an eighth, so that
+    /// a single edit does not read all of it. From then on freed space is used again, and wiped.
+    /// Damaged documents, and those that others write meanwhile, are edited as they are.
     pub(crate) fn begin_change(&self, py: Python<'_>, state: &mut State) -> Held<()> {
         self.begin_edit(py, state)?;
         self.check_first(py, state)
@@ -100,9 +103,6 @@ impl Document {
         Ok(Py::new(py, copy)?)
     }
 }
-
-/// A document of at most so many bytes is validated in some microseconds.
-const SMALL: usize = 4096;
 
 impl View {
     /// The container in a document of its own.

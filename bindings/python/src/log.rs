@@ -42,9 +42,9 @@ const GROUP_BYTES: u64 = 8 << 20;
 /// wait up to so many seconds for its end, or with `None` as long as it takes. So processes can take
 /// turns, each opening the log for its rows.
 ///
-/// Rows that come one by one take more bytes than those that come many at a time. So the log writes
-/// itself anew, as `compact()` does, when half of its bytes are wasted and they are at least
-/// `compact_at`. `None` means never.
+/// Rows that come one by one take more bytes than those that come many at a time. So the log
+/// compacts itself, as by `compact()`, when half of its bytes are wasted in this way and they are at
+/// least `compact_at`. `None` means never.
 ///
 /// `log[i]`, slices and iteration give plain Python objects, or objects of `type`, as `loads` makes them.
 /// `polars.DataFrame(log)`, `pyarrow.table(log)` and DuckDB read it by columns.
@@ -101,12 +101,22 @@ impl Found {
         self.spans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remember(&self, path: &[String], group: usize, span: Span) {
-        let mut spans = self.spans();
-        if spans.len() >= MOST_COLUMNS {
-            spans.clear();
+    /// Finds the least and the greatest value of a group's column, and remembers them.
+    fn look(
+        &self,
+        path: &[String],
+        group: usize,
+        column: &livebuf::Column<'_, Checked>,
+    ) -> livebuf::Result<()> {
+        let known = self.spans().get(path).is_some_and(|spans| spans.contains_key(&group));
+        if !known && let Some(span) = Span::of(column)? {
+            let mut spans = self.spans();
+            if spans.len() >= MOST_COLUMNS && !spans.contains_key(path) {
+                spans.clear();
+            }
+            spans.entry(path.to_vec()).or_default().insert(group, span);
         }
-        spans.entry(path.to_vec()).or_default().insert(group, span);
+        Ok(())
     }
 }
 
@@ -199,10 +209,9 @@ fn to_python(
     row: Value<'_, Checked>,
     decoder: Option<&Py<Decoder>>,
 ) -> PyResult<Py<PyAny>> {
-    let limit = decode::default_budget(row.document_length());
     match decoder {
-        Some(decoder) => Ok(decoder.try_borrow(py)?.value(py, &row, limit)?.unbind()),
-        None => Ok(decode::to_python(py, &row, limit)?.unbind()),
+        Some(decoder) => Ok(decoder.try_borrow(py)?.value(py, &row)?.unbind()),
+        None => Ok(decode::to_python(py, &row, None)?.unbind()),
     }
 }
 
@@ -798,10 +807,8 @@ impl Documents for InLog {
         let root = document.open()?.root();
         let found = match named(&root, path.clone()) {
             Ok(keys) => with_column(&root, &keys, Rows::ALL, |column| {
-                if index < self.found.1
-                    && let Some(span) = Span::of(&column)?
-                {
-                    self.found.0.remember(path, index, span);
+                if index < self.found.1 {
+                    self.found.0.look(path, index, &column)?;
                 }
                 between.rows(&column)
             }),

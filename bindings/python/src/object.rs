@@ -278,10 +278,7 @@ impl Object {
         let (py, name) = (slf.py(), text(key)?);
         let fallback = fallback(default)?;
         let value = slf.get().view.read(py, |value| match value.get(name)? {
-            Some(value) => {
-                let limit = decode::default_budget(value.document_length());
-                Ok(Some(decode::to_python(py, &value, limit)?))
-            }
+            Some(value) => Ok(Some(decode::to_python(py, &value, None)?)),
             None => Ok(None),
         })?;
         match (value, fallback) {

@@ -161,9 +161,7 @@ impl Patch {
 
     /// The operations as a list of dicts.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let document = self.patch.doc().doc();
-        let limit = decode::default_budget(document.as_bytes().len());
-        Ok(decode::to_python(py, &document.root(), limit)?)
+        Ok(decode::to_python(py, &self.patch.doc().doc().root(), None)?)
     }
 
     /// The patch as JSON text: UTF-8 in bytes.

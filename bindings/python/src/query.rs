@@ -714,12 +714,11 @@ impl Matches {
         }
         let gather = || -> Held<Bound<'py, PyList>> {
             let value = self.base.value(py, &state)?;
-            let limit = decode::default_budget(value.document_length());
             let _pause = CollectorPause::new();
             let list = PyList::empty(py);
             for value in self.query.values(value) {
                 let value = value.map_err(search)?;
-                list.append(decode::to_python(py, &value, limit)?)?;
+                list.append(decode::to_python(py, &value, None)?)?;
             }
             Ok(list)
         };

@@ -55,7 +55,7 @@ impl Between {
     /// Whether a column with this least and greatest value may have a value between the bounds.
     pub(crate) fn meets(&self, span: &Span) -> bool {
         match (self, span) {
-            // The bounds and the span were rounded, by less than to the next float.
+            // The bounds and the span may be rounded, but by less than the distance to the next float.
             (Between::Numbers(low, high), Span::Numbers(least, most)) => {
                 !(*most < low.float.next_down() || *least > high.float.next_up())
             }
@@ -82,8 +82,8 @@ impl Between {
     }
 }
 
-/// The least and the greatest value of a column: whoever knows them need not look at a column that has
-/// no value between two bounds.
+/// The least and the greatest value of a column. They tell that a column has no value between two
+/// bounds without a look at it.
 pub(crate) enum Span {
     /// Integers as the nearest floats.
     Numbers(f64, f64),
@@ -92,7 +92,7 @@ pub(crate) enum Span {
 }
 
 impl Span {
-    /// `None` if the column has values of several kinds, or of one that has no such order here.
+    /// `None` if the column has values of several kinds, or of a kind that is not ordered here.
     pub(crate) fn of(column: &livebuf::Column<'_, Checked>) -> livebuf::Result<Option<Span>> {
         use ColumnType::{Date, DateTime, Time, Timestamp, Uuid};
         use ColumnType::{F32, F64, I8, I16, I32, I64, U8, U16, U32};

@@ -487,10 +487,7 @@ impl Column {
     fn value<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
         let row = self.rows.part(row..row + 1);
         self.read_some(py, row, |column| match column.get(0)? {
-            Some(value) => {
-                let mut left = decode::default_budget(value.document_length());
-                Ok(decode::to_python_within(py, &value, &mut left)?)
-            }
+            Some(value) => Ok(decode::to_python(py, &value, None)?),
             None => Ok(py.None().into_bound(py)),
         })
     }
@@ -647,13 +644,11 @@ impl Column {
         let view = self.source.view();
         view.read(py, |value| {
             let _pause = CollectorPause::new();
-            let mut left = max_values.unwrap_or(decode::default_budget(value.document_length()));
+            let mut left = decode::allowance(value, max_values);
             export::with_column(value, &self.path, self.rows, |column| {
                 let values = PyList::empty(py);
                 for value in column.iter() {
-                    left = left.checked_sub(1).ok_or_else(|| {
-                        livebuf::Error::new(livebuf::ErrorKind::BudgetExceeded, 0)
-                    })?;
+                    left.values(1)?;
                     values.append(match value? {
                         Some(value) => decode::to_python_within(py, &value, &mut left)?,
                         None => py.None().into_bound(py),
@@ -758,8 +753,7 @@ impl ColumnValues {
                 let mut left = None;
                 let mut values = column.iter().map(|value| match value? {
                     Some(value) => {
-                        let left = left
-                            .get_or_insert_with(|| decode::default_budget(value.document_length()));
+                        let left = left.get_or_insert_with(|| decode::allowance(&value, None));
                         Ok(decode::to_python_within(py, &value, left)?.unbind())
                     }
                     None => Ok(py.None()),

@@ -20,7 +20,7 @@ use crate::reader::{LogReader, Stats};
 /// Groups that are listed in one index.
 const INDEXED: usize = 128;
 
-/// A frame of fewer rows and fewer bytes wastes most of them on its header and on keys.
+/// A frame of fewer rows and fewer bytes than these is mostly header and keys.
 const SMALL_FRAME: (u32, u64) = (32, 4 << 10);
 
 /// A log of more bytes does not compact itself, because a call that adds a row would take seconds.
@@ -95,14 +95,15 @@ impl LogOptions {
     /// How many wasted bytes make the log [compact](Log::compact) itself, at the end of a call that
     /// adds rows. `u64::MAX` means never.
     ///
-    /// Wasted are the bytes of frames that a group took the place of, and of rows that were appended
-    /// one by one or a few at a time, because each of their frames has its own header and keys. The
-    /// log waits until the wasted bytes are as many as all others, and does not count rows that
-    /// wait for a group while they are fewer than an eighth of all. So a row is written anew some
-    /// eight times at most until its group is full, and seldom afterwards. A log whose other bytes
-    /// are more than 256 MiB does not compact itself, since the call that did so would take
-    /// seconds. If compacting fails, the call succeeds all the same, and the log tries again when
-    /// it has twice the bytes.
+    /// Two kinds of bytes are wasted: those of frames that a group replaced, and those of rows that
+    /// were appended one by one or a few at a time, because each of their frames has its own header
+    /// and keys. The log waits until the wasted bytes are as many as all others. It does not count
+    /// rows that wait for a group while they are fewer than an eighth of all rows, so a row is
+    /// rewritten some eight times at most before its group is full, and seldom afterwards.
+    ///
+    /// A log whose other bytes are more than 256 MiB does not compact itself, since the call that did
+    /// so would take seconds. If compacting fails, the call succeeds all the same, and the log tries
+    /// again when it is twice as long.
     ///
     /// ```
     /// # use livebuf_log::LogOptions;
@@ -219,13 +220,14 @@ impl LogOptions {
         Ok(log)
     }
 
-    /// An empty log in a file that holds none, on the disk.
+    /// Makes an empty log in a file that holds none, and waits until it is on the disk.
     fn begin(self, file: LogFile, path: PathBuf) -> Result<Log> {
         let mut log = self.begin_unsynced(file, path)?;
         log.sync()?;
         Ok(log)
     }
 
+    /// The same without waiting.
     fn begin_unsynced(self, file: LogFile, path: PathBuf) -> Result<Log> {
         let identity = identity()?;
         let log = Log::over(file, path, Frames::new(identity), self);
@@ -952,8 +954,8 @@ impl Log {
 
     /// Compacts the log if half of it is wasted, and as much as the options say.
     ///
-    /// An error of compacting is none of the call that added rows, which are in the log as it was. Only
-    /// a log that is broken by it says so.
+    /// If that fails, the rows are in the log all the same, so the call that added them succeeds. It
+    /// reports the error only if the log is broken now.
     fn compact_if_wasteful(&mut self) -> Result<()> {
         let frames = &self.reader.frames;
         let (mut small_rows, mut small_bytes) = (0, 0);

@@ -168,6 +168,8 @@ pub use view::{Partial, PartialError};
 /// pointers token by token: their grammar.
 pub mod raw {
     #[doc(hidden)]
+    pub use crate::block::walk::Allowance;
+    #[doc(hidden)]
     pub use crate::edit::Simple;
     #[doc(hidden)]
     pub use crate::format::bytes::is_ascii;

@@ -9,7 +9,6 @@ import {
   columnsOf,
   dictionaryTexts,
   findInShape,
-  gapAt,
   half,
   isNested,
   offsetAt,
@@ -17,7 +16,7 @@ import {
   valuesAt,
 } from "../read.js";
 import { endRows, endViews, moveRows, moveView, showMembers } from "../view.js";
-import { Fresh, floatOf, intOf, lift, setFloat } from "./fresh.js";
+import { Fresh, floatOf, intOf, liftAt, setFloat } from "./fresh.js";
 import { dropShell, freeObject, freeShape, storeObject } from "./object.js";
 import { alloc, extend, free, freeSpan } from "./space.js";
 
@@ -1027,20 +1026,11 @@ export function convert(m: Memory, header: number, code: number, but = -1): void
   m.u32[h + 3] = data;
   const cursor = new Cursor(m);
   for (let i = 0; i < n; i++) {
-    if (i === but || isUnset(m, header, i)) continue;
-    cursor.toSlot(header, i);
-    putNew(m, made, i, lift(cursor, true));
+    if (i !== but) putNew(m, made, i, liftAt(cursor, header, i, true));
   }
   freeStorage(m, header);
   m.u8.copyWithin(header, made, made + 16);
   free(m, made, 16);
-}
-
-/** Whether a slot of a column of objects or arrays was opened, and its value comes next. */
-function isUnset(m: Memory, header: number, slot: number): boolean {
-  const code = m.u8[header + 1]!;
-  const isHome = code === L.OBJECTS || code === L.ARRAYS;
-  return isHome && gapAt(m, header, slot) < 0 && m.u32[(valuesAt(m, header) >>> 2) + slot] === 0;
 }
 
 // --- Order

@@ -11,6 +11,7 @@ import {
   columnsOf,
   dictionaryCell,
   extraOf,
+  gapAt,
   isFloat,
   Members,
   offsetAt,
@@ -320,10 +321,7 @@ export function lift(cursor: Cursor, move: boolean): Fresh {
     if (move) node.view = keptState(m, cursor.home, listRow);
     if (m.u8[at + 3] === 1) return liftTensor(node, m, at, first, count, move);
     const items: Fresh[] = [];
-    for (let i = 0; i < count; i++) {
-      place.toSlot(at, first + i);
-      items.push(lift(place, move));
-    }
+    for (let i = 0; i < count; i++) items.push(liftAt(place, at, first + i, move));
     node.items = items;
     return node;
   }
@@ -337,13 +335,15 @@ export function lift(cursor: Cursor, move: boolean): Fresh {
     node.view = keptState(m, at, cursor.row);
     const k = columnsOf(m, at);
     const shape = m.u32[(at >>> 2) + 1]!;
-    if (k <= L.MAX_FIELDS && orderOf(m, at, cursor.row) === null && extraOf(m, at, cursor.row) === 0) {
-      // The record has holes, so that it can share the table's shape.
-      node.shape = shape;
+    if (orderOf(m, at, cursor.row) === null && extraOf(m, at, cursor.row) === 0) {
+      // A record has holes, so that it can share the table's shape.
+      const holes = k <= L.MAX_FIELDS;
+      if (holes) node.shape = shape;
       for (let i = 0; i < k; i++) {
-        const there = place.toColumn(at + L.TABLE_SIZE + 16 * i, cursor.row);
+        const item = liftAt(place, at + L.TABLE_SIZE + 16 * i, cursor.row, true);
+        if (item.tag === L.NOTHING && !holes) continue;
         node.keys.push(keyOf(textAt(m, shapeKeys(m, shape) + 8 * i)));
-        node.items.push(there ? lift(place, true) : new Fresh(L.NOTHING));
+        node.items.push(item);
       }
       return node;
     }
@@ -353,6 +353,21 @@ export function lift(cursor: Cursor, move: boolean): Fresh {
     node.items.push(lift(members.value, move));
   }
   return node;
+}
+
+/**
+ * The same of a slot. Where objects or arrays have their places, a slot that was opened has none until its value comes:
+ * it counts as null.
+ */
+export function liftAt(cursor: Cursor, header: number, slot: number, move: boolean): Fresh {
+  const { m } = cursor;
+  const code = m.u8[header + 1]!;
+  const hasHomes = code === L.OBJECTS || code === L.ARRAYS;
+  if (move && hasHomes && gapAt(m, header, slot) < 0 && m.u32[(valuesAt(m, header) >>> 2) + slot] === 0) {
+    return new Fresh(L.NULL);
+  }
+  cursor.toSlot(header, slot);
+  return lift(cursor, move);
 }
 
 /** The same of a value that has a cell. */

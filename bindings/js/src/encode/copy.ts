@@ -27,7 +27,9 @@ export function copy(builder: Builder, cursor: Cursor, tables: boolean): void {
 }
 
 class Copy {
+  /** Values that may still be met, and bytes of their texts. */
   private left: number;
+  private leftText: number;
 
   constructor(
     private readonly builder: Builder,
@@ -35,12 +37,12 @@ class Copy {
     private readonly tables: boolean,
   ) {
     this.left = 8 * m.used + 1_000_000;
+    this.leftText = 1025 * m.used;
   }
 
   value(cursor: Cursor): void {
     const { builder, m } = this;
-    // A damaged document may stand for any number of values.
-    if (--this.left < 0) throw new LivebufError("BudgetExceeded", "the document stands for too many values");
+    this.pay(1, 0);
     if (cursor.kind === SCALAR) {
       this.scalar(cursor);
       return;
@@ -52,7 +54,7 @@ class Copy {
         builder.tensor(tensor);
         return;
       }
-      this.left -= count;
+      this.pay(count, 0);
       builder.beginArray();
       const element = new Cursor(m);
       for (let i = 0; i < count; i++) {
@@ -71,9 +73,19 @@ class Copy {
     builder.endObject();
   }
 
+  /** A damaged document may stand for any number of values. */
+  private pay(values: number, text: number): void {
+    this.left -= values;
+    this.leftText -= text;
+    if (this.left < 0 || this.leftText < 0) {
+      throw new LivebufError("BudgetExceeded", "the document stands for too many values");
+    }
+  }
+
   private scalar({ tag, at, row }: Cursor): void {
     const { builder, m } = this;
     if (row < 0) {
+      if (tag >= L.TEXT) this.pay(0, spanLength(m, at));
       if (tag === L.TEXT) builder.string(decode(m, spanStart(m, at), spanLength(m, at)));
       else {
         // It is checked.
@@ -88,6 +100,7 @@ class Copy {
       return;
     }
     const value = slotValue(m, at, row);
+    if (typeof value === "string" || value instanceof Uint8Array) this.pay(0, value.length);
     if (typeof value !== "number") scalar(builder, value);
     else if (Number.isNaN(value)) this.nan(at, row);
     else if (isFloat(m, at, row, value)) builder.float(value);

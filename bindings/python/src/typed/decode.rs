@@ -6,6 +6,7 @@
 //! Constructors and hooks run Python code, so no document is locked meanwhile.
 #![allow(unsafe_code)]
 
+use livebuf::raw::Allowance;
 use livebuf::{Array, Checked, Column, ColumnType, ErrorKind, Extended, Kind, Table, Uuid, Value};
 use pyo3::exceptions::{PyArithmeticError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -14,8 +15,8 @@ use pyo3::types::{
     PyBool, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple, PyType,
 };
 
-use crate::decode::{self, TextBudget};
-use crate::error::Fault;
+use crate::decode;
+use crate::error::{self, Fault};
 use crate::extended;
 use crate::history::Step;
 use crate::typed::failure::{At, Failure, Typed, too_deep};
@@ -35,12 +36,10 @@ pub(super) struct Run<'p, 'py> {
     plan: &'p Plan,
     /// Values of fields of objects that are not complete yet.
     values: Vec<Option<Bound<'py, PyAny>>>,
-    /// Values that may still be made, of `limit`.
-    budget: u64,
-    limit: u64,
+    /// Values and text that may still be made.
+    allowance: Allowance,
     /// Columns that may still be looked for: a damaged document has them without end.
     columns: u64,
-    text: TextBudget,
     depth: u32,
 }
 
@@ -73,31 +72,17 @@ pub(super) fn run<'py>(
     py: Python<'py>,
     plan: &Plan,
     value: &Value<'_, Checked>,
-    limit: u64,
+    max_values: Option<u64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     // Programs with finalisers that Python code in this call waits for need the collector.
     let _pause = (!plan.runs_code).then(decode::CollectorPause::new);
     let columns = decode::default_budget(value.document_length());
-    let text = TextBudget::of(value.document_length());
-    let values = Vec::new();
-    let mut run = Run { py, plan, values, budget: limit, limit, columns, text, depth: 0 };
+    let allowance = decode::allowance(value, max_values);
+    let mut run = Run { py, plan, values: Vec::new(), allowance, columns, depth: 0 };
     run.value(plan.root, value).map_err(|failure| failure.into_error(py))
 }
 
 impl<'p, 'py> Run<'p, 'py> {
-    #[inline]
-    fn spend(&mut self, values: usize) -> Typed<()> {
-        match self.budget.checked_sub(values as u64) {
-            Some(left) => {
-                self.budget = left;
-                Ok(())
-            }
-            None => {
-                Err(livebuf::Error::with_detail(ErrorKind::BudgetExceeded, 0, self.limit).into())
-            }
-        }
-    }
-
     /// Calls `make` one level deeper.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn deeper<T>(&mut self, make: impl FnOnce(&mut Self) -> Typed<T>) -> Typed<T> {
@@ -116,7 +101,7 @@ impl<'p, 'py> Run<'p, 'py> {
         match (self.plan.node(at), kind) {
             (Node::Str, Kind::String) => {
                 let text = value.as_text_bytes()?.unwrap_or_default();
-                self.text.spend(text.len())?;
+                self.allowance.text(text.len())?;
                 Ok(decode::text(py, text)?.into_any())
             }
             (Node::Int, Kind::Int) => Ok(PyInt::new(py, value.as_i64().unwrap_or(0)).into_any()),
@@ -140,7 +125,7 @@ impl<'p, 'py> Run<'p, 'py> {
 
     #[inline(never)]
     fn any(&mut self, value: &Value<'_, Checked>) -> Made<'py> {
-        Ok(decode::to_python_within(self.py, value, &mut self.budget)?)
+        Ok(decode::to_python_within(self.py, value, &mut self.allowance)?)
     }
 
     /// Nodes that few documents need, and values that are converted.
@@ -165,8 +150,9 @@ impl<'p, 'py> Run<'p, 'py> {
         let (py, kind) = (self.py, value.kind());
         match node {
             Node::Bytes if kind == Kind::Bytes => {
-                self.text.spend(value.as_bytes()?.unwrap_or_default().len())?;
-                Ok(decode::scalar(py, value)?)
+                let bytes = value.as_bytes()?.unwrap_or_default();
+                self.allowance.text(bytes.len())?;
+                Ok(error::bytes(py, bytes)?.into_any())
             }
             Node::Int if matches!(kind, Kind::Uint | Kind::NumberText) => {
                 let number = decode::scalar(py, value)?;
@@ -376,7 +362,7 @@ impl<'p, 'py> Run<'p, 'py> {
     #[inline(never)]
     fn sequence(&mut self, kind: Sequence, item: u32, value: &Value<'_, Checked>) -> Made<'py> {
         let array = self.array(value)?;
-        self.spend(array.len())?;
+        self.allowance.values(array.len())?;
         let list = self.deeper(|run| {
             if let Some(class) = run.plan.object_arm(item)
                 && let Some(table) = array.table()?
@@ -438,7 +424,7 @@ impl<'p, 'py> Run<'p, 'py> {
         if array.len() != items.len() {
             return Err(wrong_length(items.len(), array.len()));
         }
-        self.spend(array.len())?;
+        self.allowance.values(array.len())?;
         let list = self.deeper(|run| {
             run.list(items.len(), |run, index| {
                 let value = array.get(index)?.ok_or(Fault::from(bad_count()))?;
@@ -453,7 +439,7 @@ impl<'p, 'py> Run<'p, 'py> {
     #[inline(never)]
     fn dict(&mut self, item: u32, value: &Value<'_, Checked>) -> Made<'py> {
         let Some(object) = value.as_object()? else { return self.wanted("an object", value) };
-        self.spend(object.len())?;
+        self.allowance.values(object.len())?;
         let dict = decode::new_dict(self.py)?;
         self.deeper(|run| {
             if let Some(class) = run.plan.object_arm(item)
@@ -466,6 +452,7 @@ impl<'p, 'py> Run<'p, 'py> {
             for member in object.iter() {
                 let (key, value) = member?;
                 // Copied first: Python code may write where the bytes are.
+                run.allowance.text(key.len())?;
                 let key = decode::text(run.py, key.as_bytes())?;
                 let made = run.value(item, &value);
                 dict.set_item(&key, made.at(|| Step::Key(key.to_string().into()))?)?;
@@ -487,6 +474,7 @@ impl<'p, 'py> Run<'p, 'py> {
         for row in 0..elements.column.len().min(object.places()) {
             // Copied first, as above. A row whose member was removed has no key.
             let Some(key) = object.key_of_row(row)? else { continue };
+            self.allowance.text(key.len())?;
             let key = decode::text(self.py, key.as_bytes())?;
             let made = self.element(elements, row);
             dict.set_item(&key, made.at(|| Step::Key(key.to_string().into()))?)?;
@@ -519,7 +507,7 @@ impl<'p, 'py> Run<'p, 'py> {
         class: &'p Class,
         mut find: impl FnMut(&mut Self, usize, &'p Field) -> Typed<Option<Bound<'py, PyAny>>>,
     ) -> Made<'py> {
-        self.spend(class.fields.len())?;
+        self.allowance.values(class.fields.len())?;
         let first = self.values.len();
         self.deeper(|run| {
             for (index, field) in class.fields.iter().enumerate() {
@@ -555,7 +543,7 @@ impl<'p, 'py> Run<'p, 'py> {
             self.check_tag(class, tag, &value, || Step::Key(key.text().into()))?;
         }
         if class.forbids_unknown {
-            self.spend(object.len())?;
+            self.allowance.values(object.len())?;
             for key in object.keys() {
                 let key = key?;
                 let is_tag = class.tag.as_ref().is_some_and(|(tag, _)| tag.text() == key);
@@ -804,7 +792,7 @@ impl<'p, 'py> Run<'p, 'py> {
     #[inline(never)]
     fn row(&mut self, rows: &Rows<'_, 'p>, row: usize) -> Made<'py> {
         let class = rows.class;
-        self.spend(class.fields.len())?;
+        self.allowance.values(class.fields.len())?;
         let first = self.values.len();
         for (field, source) in class.fields.iter().zip(&rows.sources) {
             let found = match source {
@@ -850,7 +838,7 @@ impl<'p, 'py> Run<'p, 'py> {
             Source::Rows(_, rows) => self.deeper(|run| run.row(rows, row)).map(Some),
             Source::Lists(column, sequence, elements) => {
                 let Some(bounds) = column.bounds(row)? else { return Err(bad_count().into()) };
-                self.spend(bounds.len())?;
+                self.allowance.values(bounds.len())?;
                 let list = self.deeper(|run| run.elements(elements, bounds.start, bounds.len()))?;
                 self.finish(*sequence, list).map(Some)
             }

@@ -9,7 +9,6 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use crate::decode;
 use crate::error;
 use crate::memory::Memory;
 use crate::typed::decode::run;
@@ -89,9 +88,8 @@ impl Decoder {
         &self,
         py: Python<'py>,
         value: &Value<'_, Checked>,
-        limit: u64,
     ) -> PyResult<Bound<'py, PyAny>> {
-        run(py, self.plan()?, value, limit)
+        run(py, self.plan()?, value, None)
     }
 
     fn lent<'py>(
@@ -101,8 +99,7 @@ impl Decoder {
         max_values: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let value = Value::from_parts(lent.bytes(), parts);
-        let limit = max_values.unwrap_or(decode::default_budget(lent.length));
-        run(py, self.plan()?, &value, limit)
+        run(py, self.plan()?, &value, max_values)
     }
 }
 
@@ -152,8 +149,7 @@ impl Decoder {
         }
         let memory = Memory::of(buf)?;
         let document = Doc::open(memory.bytes()).map_err(error::raise)?;
-        let limit = max_values.unwrap_or(decode::default_budget(document.as_bytes().len()));
-        run(py, self.plan()?, &document.root(), limit)
+        run(py, self.plan()?, &document.root(), max_values)
     }
 
     /// The type.

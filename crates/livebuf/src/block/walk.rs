@@ -277,7 +277,7 @@ pub(crate) fn check_further(bytes: &[u8], table: Table, home: u32) -> Result<()>
 /// of text, and what else is looked at: places without a member, keys of shapes. A walk over a
 /// valid document cannot exceed it. In a damaged one values may alias; such a walk is stopped.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Allowance {
+pub struct Allowance {
     values: u64,
     text: u64,
     work: u64,
@@ -288,7 +288,7 @@ pub(crate) struct Allowance {
 impl Allowance {
     /// Values for each byte. A value takes a bit of its own at least. It is in at most
     /// [`MAX_COLUMN_DEPTH`] rows and arrays that take none.
-    const VALUES: u64 = 8 * (1 + MAX_COLUMN_DEPTH as u64);
+    pub const VALUES: u64 = 8 * (1 + MAX_COLUMN_DEPTH as u64);
     /// Bytes of text for each byte. What is not inline is owned, or has at most 1,024 bytes
     /// for a dictionary's code.
     const TEXT: u64 = MAX_SHARED as u64 + 1;
@@ -306,18 +306,40 @@ impl Allowance {
     /// At most `budget` values.
     pub(crate) fn new(bytes: &[u8], budget: u64) -> Allowance {
         let length = bytes.len() as u64;
-        let values = budget.min(Self::VALUES * length);
+        Allowance::of_length(length, budget.min(Self::VALUES * length))
+    }
+
+    /// So many values, and what else a valid document of so many bytes takes.
+    pub fn of_length(length: u64, values: u64) -> Allowance {
         let (text, work) = (Self::TEXT * length, Self::WORK * length);
         Allowance { values, text, work, most: [values, text, work] }
     }
 
     #[inline]
     pub(crate) fn value(&mut self) -> Result<()> {
-        spend(&mut self.values, 1, self.most[0])
+        self.values(1)
     }
 
+    /// Counts values.
+    ///
+    /// # Errors
+    /// [`BudgetExceeded`](ErrorKind::BudgetExceeded).
     #[inline]
-    pub(crate) fn text(&mut self, length: usize) -> Result<()> {
+    pub fn values(&mut self, count: usize) -> Result<()> {
+        spend(&mut self.values, count as u64, self.most[0])
+    }
+
+    /// How many values are left.
+    pub fn values_left(&self) -> u64 {
+        self.values
+    }
+
+    /// Counts bytes of text.
+    ///
+    /// # Errors
+    /// [`BudgetExceeded`](ErrorKind::BudgetExceeded).
+    #[inline]
+    pub fn text(&mut self, length: usize) -> Result<()> {
         spend(&mut self.text, length as u64, self.most[1])
     }
 

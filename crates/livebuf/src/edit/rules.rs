@@ -77,11 +77,11 @@ pub(super) fn growth_at_end(count: u32) -> u32 {
     1 + count / 200
 }
 
-/// Data of so many bytes grows by an eighth when it moves, so that the first edit of a large document
-/// makes it some 2.1 times as large at most, and not 2.5 times.
+/// From so many bytes on, data that moves gets room for an eighth more, and not for half more. So the
+/// first edit of a large document makes it 2.1 times as large at most, instead of 2.5 times.
 const LARGE: u64 = 1 << 20;
 
-/// How many elements a column has room for that moves because it needs one more.
+/// How many elements a column gets room for when it is full and moves.
 fn grown_count(column: Elements) -> u32 {
     let large = column.data_size() >= LARGE;
     column.count.saturating_add(if large { column.count / 8 } else { column.count / 2 })

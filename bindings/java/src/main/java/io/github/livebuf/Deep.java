@@ -4,7 +4,7 @@ import java.util.function.IntFunction;
 
 /**
  * Runs walks that call themselves for each container within another one. Documents have up to 1,000 of them, for which
- * a thread's stack may be too small. So a walk stops at a lower depth, and begins anew in a thread with a large stack.
+ * a thread's stack may be too small. So a walk stops at a lower depth, and begins again in a thread with a large stack.
  */
 final class Deep {
     private Deep() {}
@@ -54,15 +54,17 @@ final class Deep {
         }
     }
 
-    private static <T> T callDeep(IntFunction<T> walk) {
-        Task<T> task = new Task<>(walk);
-        Thread thread = new Thread(null, task, "livebuf", STACK);
-        thread.setDaemon(true);
-        thread.start();
+    /** What waits until something has ended. */
+    interface Wait {
+        void run() throws InterruptedException;
+    }
+
+    /** Waits to the end even if this thread is interrupted, and leaves it interrupted. */
+    static void await(Wait wait) {
         boolean interrupted = false;
         for (;;) {
             try {
-                thread.join();
+                wait.run();
                 break;
             } catch (InterruptedException e) {
                 interrupted = true;
@@ -71,6 +73,14 @@ final class Deep {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private static <T> T callDeep(IntFunction<T> walk) {
+        Task<T> task = new Task<>(walk);
+        Thread thread = new Thread(null, task, "livebuf", STACK);
+        thread.setDaemon(true);
+        thread.start();
+        await(thread::join);
         if (task.failure instanceof RuntimeException e) {
             throw e;
         }

@@ -11,11 +11,13 @@ import java.util.List;
 public final class Digest {
     private final MessageDigest hash = Delta.sha256();
     private final int limit; // so deep may containers be
-    private long left; // so many values and bytes of text, the latter divided by 64, may still be hashed
+    private long left; // so many values may still be hashed
+    private long leftText; // and so many bytes of their texts and keys
 
-    private Digest(int limit, long left) {
+    private Digest(int limit, long n) {
         this.limit = limit;
-        this.left = left;
+        left = 8 * n + 1_000_000;
+        leftText = 1025 * n;
     }
 
     /**
@@ -30,7 +32,7 @@ public final class Digest {
             throw v.wrong("a value");
         }
         return Deep.call(limit -> {
-            Digest d = new Digest(limit, 8L * v.doc.m.size + 1_000_000);
+            Digest d = new Digest(limit, v.doc.m.size);
             d.value(v, 0);
             return d.hash.digest();
         });
@@ -45,14 +47,14 @@ public final class Digest {
     }
 
     private void text(char letter, byte[] bytes) {
-        left -= bytes.length / 64;
+        leftText -= bytes.length;
         word(letter, bytes.length);
         hash.update(bytes);
     }
 
     /** Hashes a value that is in so many containers. */
     private void value(Value v, int depth) {
-        if (--left < 0) {
+        if (--left < 0 || leftText < 0) {
             throw LivebufException.at(ErrorKind.BUDGET_EXCEEDED, v.at);
         }
         if (v.form == Value.SCALAR) {

@@ -438,7 +438,7 @@ abstract class EditObjects extends EditColumns {
         shut(extras, from, to - from);
     }
 
-    /** Numbers the extras of rows anew, from a row on. */
+    /** Numbers the extras of rows again, from a row on. */
     @Override
     final void shiftExtras(long table, long from, long by) {
         long extras = m.u32(table + 16);
@@ -654,7 +654,7 @@ abstract class EditObjects extends EditColumns {
     }
 
     /**
-     * Makes the indexes of a map anew: a hash block, and a tree where there was one or keys collide in the hash block.
+     * Replaces the indexes of a map: by a hash block, and a tree where there was one or keys collide in the hash block.
      */
     private void indexMap(long at) {
         boolean all = m.u32(at + 24) == 0;

@@ -568,7 +568,7 @@ abstract class EditValues extends EditObjects {
 
     /**
      * Takes the value of a slot out: what has a home keeps it, and texts stay where they are. Rows, arrays in lists and
-     * the texts of runs have to be written anew. The slot is to be thrown away.
+     * the texts of runs have to be written again. The slot is to be thrown away.
      */
     @Override
     final Node lift(Read.Head c, long slot) {

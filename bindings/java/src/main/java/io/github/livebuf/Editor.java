@@ -608,7 +608,7 @@ public final class Editor extends EditValues {
     // --- Squeezing
 
     /**
-     * Encodes the document anew where more than three quarters of it and more than 4 KiB are free. Handles follow their
+     * Encodes the document again where more than three quarters of it and more than 4 KiB are free. Handles follow their
      * values.
      */
     private void squeeze() {

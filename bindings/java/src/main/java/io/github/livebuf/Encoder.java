@@ -45,7 +45,7 @@ final class Encoder extends Writer {
     private boolean refusesDuplicates;
     boolean recognizes;
     private int outermost; // the frame of the outermost open array, or map of similar objects; -1 for none
-    private boolean isAnew; // garbage is left, or values should have waited: the document is to be encoded anew
+    private boolean isAnew; // garbage is left, or values should have waited: the document is to be encoded again
     private boolean knows; // it is known which maps are of similar objects
     private long left; // values of a document that may still be met, and bytes of them
     private long leftBytes;
@@ -729,7 +729,7 @@ final class Encoder extends Writer {
         return count;
     }
 
-    /** Begins an object that probably becomes a map of similar objects. Where that is wrong, all is encoded anew. */
+    /** Begins an object that probably becomes a map of similar objects. Where that is wrong, all is encoded again. */
     void beginProbableMapOfRows() {
         if (waits() || !areTables) {
             beginObject();

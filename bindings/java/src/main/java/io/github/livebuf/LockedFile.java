@@ -105,18 +105,7 @@ final class LockedFile implements AutoCloseable {
         }
         if (holder != null) {
             holder.getOutputStream().close();
-            boolean interrupted = Thread.interrupted();
-            for (;;) {
-                try {
-                    holder.waitFor();
-                    break;
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            Deep.await(holder::waitFor);
         }
     }
 

@@ -386,16 +386,20 @@ class EditorTest {
 
     /** The column of the elements becomes one of cells at the first of them, while the next one has no value yet. */
     @Test
-    void arraysOfArraysGiveWayToNumbers() {
-        String row = "{\"b\":1,\"c\":[[1,2],[3,4]]}";
-        Editor e = Editor.open(Livebuf.fromJson("[" + (row + ",").repeat(12) + row + "]"));
-        e.set("/5/c/0", List.of(Map.of("a", 1), "short", List.of(1, List.of())));
-        for (List<?> value : List.of(List.of(0, 4), List.of(List.of(7), 4), List.of("a", List.of()))) {
-            e.set("/7/c", value);
-            e.push("", Map.of("b", 1, "c", value));
-            e.document().validate();
-        }
-        assertEquals("[\"a\",[]]", e.root().get(7).get("c").toJson());
-        assertEquals(16, e.root().size());
+    void containersGiveWayToNumbers() {
+        Map<String, String> cases = Map.of("[1,2]", "/5/c/0", "{\"x\":[1,2]}", "/5/c/0/x",
+            "{\"x\":[[1],[2]],\"y\":{\"z\":[3,4]}}", "/5/c/0/y/z");
+        cases.forEach((inner, pointer) -> {
+            String row = "{\"b\":1,\"c\":[" + inner + "," + inner + "]}";
+            Editor e = Editor.open(Livebuf.fromJson("[" + (row + ",").repeat(12) + row + "]"));
+            e.set(pointer, List.of(Map.of("a", 1), "short", List.of(1, List.of())));
+            for (List<?> value : List.of(List.of(0, 4), List.of(List.of(7), 4), List.of("a", List.of()))) {
+                e.set("/7/c", value);
+                e.push("", Map.of("b", 1, "c", value));
+                e.document().validate();
+            }
+            assertEquals("[\"a\",[]]", e.root().get(7).get("c").toJson());
+            assertEquals(16, e.root().size());
+        });
     }
 }
