@@ -557,9 +557,8 @@ impl Log {
     /// >>> log = livebuf.Log(tempfile.mkdtemp() + "/events.lblog", "x")
     /// >>> log.extend({"ts": n / 10, "kind": "tick"} for n in range(1000))
     /// 1000
-    /// >>> import polars
-    /// >>> polars.DataFrame(log.select(["ts"]).between("ts", 20, 20.3))["ts"].to_list()
-    /// [20.0, 20.1, 20.2, 20.3]
+    /// >>> livebuf.from_arrow(log.select(["ts"]).between("ts", 20, 20.2)).to_python()
+    /// [{'ts': 20.0}, {'ts': 20.1}, {'ts': 20.2}]
     fn between(
         &self,
         py: Python<'_>,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -131,6 +132,17 @@ def test_docstrings(example: doctest.DocTest) -> None:
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     result = runner.run(example, out=printed.append)
     assert result.attempted > 0 and result.failed == 0, "".join(printed)
+
+
+def test_examples_need_no_other_package() -> None:
+    found = [
+        f"{example.name}: {source.strip()}"
+        for example in examples()
+        for source in (line.source for line in example.examples)
+        for module in re.findall(r"^\s*(?:import|from) (\w+)", source, re.M)
+        if module not in sys.stdlib_module_names | {"livebuf"}
+    ]
+    assert not found, found
 
 
 def test_there_are_examples() -> None:
