@@ -84,6 +84,81 @@ fn the_last_of_equal_keys_counts_wherever_objects_nest() {
     assert!((1000..4000).contains(&doubled), "{doubled} of 4000 have equal keys");
 }
 
+/// Gives an encoder a value of objects and arrays whose keys come from a few families.
+fn any_value(random: &mut Random, encoder: &mut Encoder, depth: u32) -> livebuf::Result<()> {
+    match random.below(if depth < 4 { 8 } else { 3 }) {
+        0 => encoder.i64(random.below(1000) as i64),
+        1 => {
+            encoder.str(["short", "a text that is shared", "another one"][random.below(3) as usize])
+        }
+        2 => encoder.null(),
+        3 | 4 => {
+            encoder.begin_array()?;
+            for _ in 0..random.below(5) {
+                any_value(random, encoder, depth + 1)?;
+            }
+            encoder.end_array()
+        }
+        _ => {
+            encoder.begin_object()?;
+            let most = if random.below(60) == 0 { 400 } else { 7 };
+            let (first, count) = (random.below(3), random.below(most));
+            for number in first..first + count {
+                match random.below(4) {
+                    0 => encoder.key(&format!("a key that is not short, {number}"))?,
+                    1 if number > 0 => encoder.key(&format!("k{}", random.below(number)))?,
+                    _ => encoder.key(&format!("k{number}"))?,
+                }
+                any_value(random, encoder, if most > 7 { 4 } else { depth + 1 })?;
+            }
+            encoder.end_object()
+        }
+    }
+}
+
+#[test]
+fn documents_do_not_depend_on_those_before() {
+    let mut encoder = Encoder::new();
+    let (mut kept, mut forgotten) = (0, 0);
+    for seed in 0..6000 {
+        let mut fresh = Encoder::new();
+        any_value(&mut Random(seed), &mut fresh, 0).unwrap();
+        let fresh = fresh.finish().unwrap();
+        any_value(&mut Random(seed), &mut encoder, 0).unwrap();
+        let doc = encoder.finish_one().unwrap();
+        assert_eq!(fresh.as_bytes(), doc.as_bytes(), "seed {seed}");
+        if seed % 5 == 0 {
+            // One that does not end.
+            encoder.restart(VecStorage::default(), EncodeOptions::default());
+            encoder.begin_object().unwrap();
+            encoder.key("k0").unwrap();
+            any_value(&mut Random(seed + 1), &mut encoder, 2).unwrap();
+        }
+        match encoder.restart(VecStorage::default(), EncodeOptions::default()) {
+            true => kept += 1,
+            false => forgotten += 1,
+        }
+    }
+    assert!(kept > 5000 && forgotten > 10, "keys were kept {kept} times, forgotten {forgotten}");
+}
+
+#[test]
+fn keys_of_documents_before_take_nothing_of_a_limit() {
+    let mut encoder = Encoder::new();
+    let mut options = EncodeOptions::default();
+    for first in 0..40 {
+        encoder.begin_object().unwrap();
+        for number in 0..10 {
+            encoder.key(&format!("a long key, {}", 10 * first + number)).unwrap();
+            encoder.null().unwrap();
+        }
+        encoder.end_object().unwrap();
+        encoder.finish_one().unwrap();
+        options.limits.document = 600;
+        encoder.restart(VecStorage::default(), options);
+    }
+}
+
 /// From 1,024 different texts on, texts are searched for sharing 64 at a time (PROFILE 3):
 /// without what was replaced,
 /// other texts are searched.

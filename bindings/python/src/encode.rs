@@ -52,6 +52,7 @@ pub(crate) fn non_finite(name: &str) -> PyResult<NonFinite> {
 struct Scratch {
     encoder: Box<Encoder<Memory>>,
     memory: Memory,
+    keys: Vec<Option<Py<PyAny>>>,
     classes: Classes,
 }
 
@@ -103,15 +104,20 @@ fn encode<R>(
     take: impl FnOnce(Editor<Memory>) -> PyResult<R>,
 ) -> PyResult<R> {
     // A `default` that comes back here finds none, and takes a new one.
-    let (encoder, classes) = match KEPT.take() {
-        Some(Scratch { mut encoder, memory, classes }) => {
-            encoder.restart(memory, options);
-            (encoder, classes)
+    let (encoder, keys, classes) = match KEPT.take() {
+        Some(Scratch { mut encoder, memory, mut keys, classes }) => {
+            if !encoder.restart(memory, options) {
+                keys.clear();
+            }
+            (encoder, keys, classes)
         }
-        None => (Box::new(Encoder::in_storage(Memory::nothing(), options)), Classes::default()),
+        None => {
+            let encoder = Box::new(Encoder::in_storage(Memory::nothing(), options));
+            (encoder, Vec::new(), Classes::default())
+        }
     };
-    let mut walk =
-        Walk { encoder, default, containers: Vec::new(), keys: Vec::new(), classes, defaults: 0 };
+    let containers = Vec::new();
+    let mut walk = Walk { encoder, default, containers, keys, classes, defaults: 0 };
     if let Err(failure) = walk.value(object.as_borrowed()) {
         return Err(failure.into_error(object.py()));
     }
@@ -129,10 +135,10 @@ fn encode<R>(
         memory.bytes_mut()[..used].fill(0);
         (made, memory)
     };
-    let Walk { encoder, mut classes, .. } = walk;
+    let Walk { encoder, keys, mut classes, .. } = walk;
     if encoder.kept_bytes() <= KEPT_ENCODER {
         classes.end();
-        KEPT.set(Some(Scratch { encoder, memory, classes }));
+        KEPT.set(Some(Scratch { encoder, memory, keys, classes }));
     }
     made
 }

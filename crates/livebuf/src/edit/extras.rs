@@ -81,10 +81,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let mut to = from;
         for index in from..extras.count {
             let (row, home) = extra(extras.slot(self.space.bytes(), index)?);
-            if row - at < removed {
+            // Rows are in order, except where the undo log is full: then writes before were dropped, and
+            // this edit is refused at its end.
+            if row.wrapping_sub(at) < removed {
                 continue;
             }
-            extras.put(&mut self.space, to, extra_entry(row - removed + added, home));
+            let row = row.wrapping_sub(removed).wrapping_add(added);
+            extras.put(&mut self.space, to, extra_entry(row, home));
             to += 1;
         }
         if to < extras.count {

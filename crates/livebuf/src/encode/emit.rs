@@ -305,7 +305,7 @@ impl<S: Storage> Encoder<S> {
         };
         header.write_header(&mut self.out, owner, bits);
         node.records = table;
-        node.count += 1;
+        node.count = node.count.saturating_add(1);
         for (column, index) in columns.iter().zip(0u32..) {
             let owner = Owner { block: table, column: index as u16 };
             self.write_column(column, table + table_column(index), owner)?;

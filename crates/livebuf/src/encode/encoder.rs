@@ -191,17 +191,25 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Begins a new document, in other storage and with other options. The encoder keeps its
-    /// own memory, so that many small documents cost few allocations.
-    pub fn restart(&mut self, storage: S, mut options: EncodeOptions) {
+    /// own memory, so that many small documents cost few allocations. It keeps the keys of the
+    /// documents before, too, as long as they are few, since the next one often has the same.
+    ///
+    /// Returns whether the numbers of [key lists](Self::key_list) stand for the same keys as before.
+    pub fn restart(&mut self, storage: S, mut options: EncodeOptions) -> bool {
         options.limits = options.limits.cut();
         self.options = options;
         self.out = Output::new(storage, options.limits.document);
-        self.clear();
+        self.clear_values();
+        let has_lists = self.first_list == 0 && self.keys.restart();
+        if !has_lists {
+            self.keys.clear();
+        }
         (self.anew, self.first_list) = (Anew::May, 0);
         #[cfg(feature = "serde")]
         {
             self.raw_json = None;
         }
+        has_lists
     }
 
     /// About how many bytes of memory [`restart`](Self::restart) keeps for the next document. The
@@ -233,15 +241,19 @@ impl<S: Storage> Encoder<S> {
             + self.keys.kept_bytes()
     }
 
-    /// No value was given.
+    /// No value was given, and no key.
     pub(super) fn clear(&mut self) {
+        self.clear_values();
+        self.keys.clear();
+    }
+
+    fn clear_values(&mut self) {
         self.cells.clear();
         self.tags.clear();
         self.frames.clear();
         self.places.clear();
         (self.awaited, self.outermost) = (0, None);
         self.shred.stop();
-        self.keys.clear();
         self.texts.clear();
         self.tensors.clear();
         self.map_keys.clear();
@@ -409,7 +421,7 @@ impl<S: Storage> Encoder<S> {
         let header = Record::header_word(count, count, count, list.records);
         if count > 0 {
             list.records = home;
-            list.count += 1;
+            list.count = list.count.saturating_add(1);
         }
         let (header_place, place) = place.split_at_mut(RECORD_CELLS as usize);
         header_place.copy_from_slice(&header.to_le_bytes());

@@ -3,6 +3,10 @@
 //! An object walks the trie key by key. Each leaf that records use becomes one shape, which
 //! serves every prefix too. Until its shape's place is known, a record's shape field links
 //! the records of one list, so that patching needs no memory.
+//!
+//! A small trie is kept for the next document, whose objects often have the same keys. What is
+//! written goes by the lists that the document uses, in the order in which it first does, and so
+//! does not depend on the documents before.
 
 use super::hash_index::HashIndex;
 use super::output::Output;
@@ -25,6 +29,10 @@ const MOST_WIDE_LISTS: u32 = 1 << 20;
 /// So many keys in [`Keys::marked`] are forgotten.
 const MOST_MARKED: usize = 4 * MAX_COLUMNS;
 
+/// A trie of more lists, or of more text, is not kept for the next document.
+const MOST_KEPT_LISTS: usize = 1 << 10;
+const MOST_KEPT_TEXT: usize = 1 << 14;
+
 /// No key has this number.
 const NO_KEY: u32 = u32::MAX;
 
@@ -35,6 +43,13 @@ pub(super) struct Keys {
     index: HashIndex,
     /// The trie; list 0 is the empty one.
     pub(super) lists: Vec<KeyList>,
+    /// The list that this document used first most lately. Each such list links the one before, and
+    /// so comes behind its parent. While shapes are written, the links are turned round.
+    used: u32,
+    /// Bytes of `text` of the documents before.
+    kept_text: usize,
+    /// Whether there is a list of more than 255 keys.
+    has_wide: bool,
     /// The lists beyond the first few children of their parents.
     list_index: HashIndex,
     /// Lists of more than 255 keys that were added since the outermost array began.
@@ -90,11 +105,15 @@ pub(super) struct KeyList {
     pub(super) depth: u16,
     /// Count of children, as far as it matters.
     pub(super) children: u8,
+    /// Whether this document uses the list, and the list that it used first before this.
+    is_used: bool,
+    link: u32,
     /// The child most lately taken; while shapes are written, the first that is needed.
     pub(super) child: u32,
     /// Last record of this key list; each record links the one before.
     pub(super) records: u32,
-    pub(super) count: u32,
+    /// Count of records, as far as it matters.
+    pub(super) count: u8,
     /// The child added last, of those that are not in the table, and the one added before
     /// this to the parent.
     pub(super) last: u32,
@@ -129,6 +148,9 @@ impl Default for Keys {
             text: Vec::new(),
             index: HashIndex::default(),
             lists: alloc::vec![KeyList::default()],
+            used: 0,
+            kept_text: 0,
+            has_wide: false,
             list_index: HashIndex::default(),
             wide_lists: 0,
             mark: 0,
@@ -156,8 +178,44 @@ impl Keys {
         self.list_index.clear();
         self.lists.clear();
         self.lists.push(KeyList::default());
+        (self.used, self.kept_text, self.has_wide) = (0, 0, false);
         self.mark = 0;
         self.begin_outermost();
+    }
+
+    /// Begins the next document. Whether the lists of those before are kept, with their numbers.
+    pub(super) fn restart(&mut self) -> bool {
+        let is_small = self.lists.len() <= MOST_KEPT_LISTS && self.text.len() <= MOST_KEPT_TEXT;
+        // Marks rise as long as the keys are kept.
+        if !is_small || self.has_wide || self.mark > u32::MAX / 2 {
+            self.clear();
+            return false;
+        }
+        let mut at = core::mem::take(&mut self.used);
+        while at != 0 {
+            let list = &mut self.lists[at as usize];
+            (list.is_used, list.records, list.count) = (false, 0, 0);
+            self.keys[list.key as usize].written = 0;
+            #[cfg(feature = "serde")]
+            {
+                // It may be another text's in the meantime, if a library was unloaded.
+                list.address = 0;
+            }
+            at = list.link;
+        }
+        self.kept_text = self.text.len();
+        self.begin_outermost();
+        true
+    }
+
+    /// The document uses this list.
+    #[inline]
+    pub(super) fn use_list(&mut self, list: u32) {
+        let node = &mut self.lists[list as usize];
+        if !node.is_used {
+            (node.is_used, node.link) = (true, self.used);
+            self.used = list;
+        }
     }
 
     /// The objects of an outermost array are still to come.
@@ -171,7 +229,7 @@ impl Keys {
     /// Makes sure that a document of at most so many bytes can hold the different keys.
     #[inline]
     pub(super) fn check(&self, limit: u64) -> Result<()> {
-        match self.text.len() as u64 > limit {
+        match (self.text.len() - self.kept_text) as u64 > limit {
             true => Err(Error::with_detail(ErrorKind::DocumentLimit, 0, limit)),
             false => Ok(()),
         }
@@ -237,6 +295,7 @@ impl Keys {
             }
         };
         self.lists[node as usize].child = child;
+        self.use_list(child);
         Ok(Next::List(child))
     }
 
@@ -350,6 +409,7 @@ impl Keys {
         let KeyText { start, length, .. } = self.keys[key as usize];
         let parent = &mut self.lists[node as usize];
         let depth = parent.depth.saturating_add(1);
+        self.has_wide |= usize::from(depth) > MAX_FIELDS;
         let text = self.text.get(start as usize..).and_then(|text| text.get(..length.into()));
         let is_escaped = |&byte: &u8| byte < b' ' || byte == b'"' || byte == b'\\';
         let is_plain = text.is_some_and(|text| !text.iter().any(is_escaped));
@@ -378,10 +438,12 @@ impl Keys {
 
     /// The key list of `node` and one key more.
     pub(super) fn longer_list(&mut self, node: u32, key: u32) -> Result<u32> {
-        match self.find_child(node, key) {
-            Some(child) => Ok(child),
-            None => self.add_child(node, key),
-        }
+        let child = match self.find_child(node, key) {
+            Some(child) => child,
+            None => self.add_child(node, key)?,
+        };
+        self.use_list(child);
+        Ok(child)
     }
 
     /// The number of the key of this text. A new key is marked as the object's own.
@@ -413,31 +475,41 @@ impl Keys {
     /// Writes a shape for every leaf of the trie that records need, patches the
     /// records, and returns the newest shape.
     pub(super) fn write_shapes<S: Storage>(&mut self, out: &mut Output<S>) -> Result<u32> {
-        // Children come after parents: one pass backwards finds, for each node,
-        // the first child below which there are records.
-        for node in &mut self.lists {
+        // Children come after parents: one pass backwards finds, for each list, the first child
+        // below which there are records.
+        let mut at = self.used;
+        while at != 0 {
+            let node = &mut self.lists[at as usize];
             node.child = 0;
+            at = node.link;
         }
-        for index in (1..self.lists.len()).rev() {
-            let node = self.lists[index];
+        let (mut at, mut behind) = (self.used, 0);
+        while at != 0 {
+            let node = &mut self.lists[at as usize];
+            let before = core::mem::replace(&mut node.link, behind);
             if !node.is_wide() && (node.records != 0 || node.child != 0) {
-                self.lists[node.parent as usize].child = index as u32;
+                let parent = node.parent;
+                self.lists[parent as usize].child = at;
             }
+            (behind, at) = (at, before);
         }
-        let mut newest = 0;
-        for index in 1..self.lists.len() {
-            let leaf = self.lists[index];
+        self.used = behind;
+        let (mut newest, mut next) = (0, self.used);
+        while next != 0 {
+            let list = next;
+            let leaf = &self.lists[list as usize];
+            next = leaf.link;
             if leaf.child != 0 || leaf.records == 0 {
                 continue;
             }
             let older = newest;
-            let shape = self.write_shape(out, index as u32, older)?;
+            let shape = self.write_shape(out, list, older)?;
             newest = shape.offset as u32;
             // The shape serves the leaf, and each ancestor whose first needed child leads to it.
-            let (mut at, mut users) = (index as u32, 0);
+            let (mut at, mut users) = (list, 0u8);
             loop {
-                let node = self.lists[at as usize];
-                users += node.count;
+                let node = &self.lists[at as usize];
+                users = users.saturating_add(node.count);
                 let mut record = node.records;
                 while record != 0 {
                     let bytes = out.bytes();

@@ -523,6 +523,7 @@ impl<S: Storage> Encoder<S> {
     /// A key comes to the innermost object, which waits for one. It makes this key list.
     #[inline]
     pub(super) fn take_key(&mut self, child: u32) {
+        self.keys.use_list(child);
         if let Some(frame) = self.frames.last_mut() {
             (frame.node, frame.state, frame.mark) = (child, State::Value, 0);
         }
@@ -575,7 +576,8 @@ impl<S: Storage> Encoder<S> {
 
     /// The number of the innermost object's key list; 0 where it has no keys, or is a map.
     ///
-    /// Until the encoder ends or restarts, a number stands for the same keys. A caller whose
+    /// Until the encoder ends, or [`restart`](Self::restart) says otherwise, a number stands for the
+    /// same keys. A caller whose
     /// keys are objects can keep the last key object of each list. When that list is expected,
     /// it recognises the object by its address ([`key_if`](Self::key_if)) and compares no text.
     #[inline]
