@@ -105,8 +105,11 @@ pub fn remove_abandoned(path: &Path) {
             continue;
         }
         let opened = OpenOptions::new().read(true).write(true).open(entry.path());
-        // Whoever works on it holds its lock.
-        if opened.is_ok_and(|file| lock(&file, Access::Write).is_ok()) {
+        // Whoever works on it holds its lock, and so do we until it is gone: otherwise somebody who
+        // has just made it could lock it, and find it there, before it is removed.
+        if let Ok(file) = opened
+            && lock(&file, Access::Write).is_ok()
+        {
             let _ = fs::remove_file(entry.path());
         }
     }
