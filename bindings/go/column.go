@@ -263,7 +263,7 @@ func convert[S, T number](dst []T, b []byte) bool {
 func gather[T Item](d *Document, count uint64, made map[uint64]T, at func(i uint64) Value) (all []T, valid Validity,
 	i uint64, err error) {
 	all = make([]T, count)
-	left := 1025 * int64(len(d.data)) // bytes of texts that may be made (FORMAT 11)
+	left := textPerByte * int64(len(d.data)) // bytes of texts that may be made (FORMAT 11)
 	for i = range count {
 		v := at(i)
 		if v.form != formBroken && v.tag <= tagNull {

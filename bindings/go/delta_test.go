@@ -293,3 +293,14 @@ func TestDigestsOfValues(t *testing.T) {
 		t.Errorf("of a missing value: %v", err)
 	}
 }
+
+func TestDigestsOfLongKeysOfManyRows(t *testing.T) {
+	key := strings.Repeat("k", 255)
+	data, err := FromJSON([]byte("[" + strings.Repeat(`{"`+key+`":true},`, 100_000) + `{"` + key + `":false}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mustOpen(t, data).Root().Digest(); err != nil || len(data) > 20_000 {
+		t.Fatal(err, len(data))
+	}
+}

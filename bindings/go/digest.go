@@ -16,7 +16,7 @@ func (v Value) Digest() (sum [sha256.Size]byte, err error) {
 		return sum, v.Err()
 	}
 	n := int64(len(v.doc.data))
-	h := hasher{Hash: sha256.New(), left: 8*n + 1_000_000, leftText: 1025 * n}
+	h := hasher{Hash: sha256.New(), left: 8*n + 1_000_000, leftText: textPerByte * n}
 	if err := h.value(v, 0); err != nil {
 		return sum, err
 	}
@@ -27,7 +27,7 @@ func (v Value) Digest() (sum [sha256.Size]byte, err error) {
 // hasher hashes values behind each other, and no more than the document can reasonably stand for.
 type hasher struct {
 	hash.Hash
-	left, leftText int64 // values, and bytes of their texts and keys
+	left, leftText int64 // values, and bytes of their texts and of long keys
 	room           [9]byte
 }
 
@@ -39,7 +39,10 @@ func (h *hasher) word(letter byte, n uint64) {
 }
 
 func (h *hasher) text(letter byte, b []byte) {
-	h.leftText -= int64(len(b))
+	// A short key, which a shape may have for many rows, is part of its value.
+	if letter != 'k' || len(b) > maxKey {
+		h.leftText -= int64(len(b))
+	}
 	h.word(letter, uint64(len(b)))
 	h.Write(b)
 }

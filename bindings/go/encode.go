@@ -61,7 +61,7 @@ func run[T any](given []Option, source T, fill func(e *encoder, source T)) (data
 		d := Document{data: data, valid: true}
 		e.begin()
 		e.knows = true
-		e.left, e.leftText = 136*int64(len(data)), 1025*int64(len(data))
+		e.left, e.leftText = 136*int64(len(data)), textPerByte*int64(len(data))
 		e.copy(d.Root())
 		data = slices.Clone(e.finish())
 	}
@@ -95,7 +95,7 @@ func (e *encoder) value(v Value) {
 	}
 	// A damaged document may stand for any number of values (FORMAT 11).
 	n := int64(len(v.doc.data))
-	e.left, e.leftText = 8*n+1_000_000, 1025*n
+	e.left, e.leftText = 8*n+1_000_000, textPerByte*n
 	if v.doc.valid {
 		e.left += 136 * n
 	}

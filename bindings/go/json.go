@@ -260,7 +260,7 @@ func (v Value) Any() (any, error) {
 		return nil, err
 	}
 	n := int64(len(v.doc.data))
-	b := builder{values: 8*n + 1_000_000, bytes: 1025 * n, keys: map[string]string{}}
+	b := builder{values: 8*n + 1_000_000, bytes: textPerByte * n, keys: map[string]string{}}
 	return b.value(v, 0)
 }
 

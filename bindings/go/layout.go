@@ -153,6 +153,7 @@ const (
 	maxColumns       = 65535
 	maxElements      = 1<<31 - 1
 	maxNesting       = 1000
+	textPerByte      = 1025 // bytes of text that the values of a valid document have at most, for each of its bytes (FORMAT 11)
 	maxColumnNesting = 16
 	maxDimensions    = 16
 	maxTreeLevel     = 11

@@ -39,7 +39,7 @@ func (v Value) Decode(to any) error {
 		return err
 	}
 	n := int64(len(v.doc.data))
-	d := decoder{builder: builder{values: 8*n + 1_000_000, bytes: 1025*n + 1<<20, keys: map[string]string{}}}
+	d := decoder{builder: builder{values: 8*n + 1_000_000, bytes: textPerByte*n + 1<<20, keys: map[string]string{}}}
 	return codecOf(r.Type().Elem()).decode(&d, v, r.Elem())
 }
 

@@ -345,15 +345,8 @@ fn change(
                 2 => put(bytes, free, free as u32),
                 3 => {
                     let size = word(bytes, free + 4);
-                    put(
-                        bytes,
-                        free + 4,
-                        input.pick(&[
-                            size.wrapping_add(8),
-                            size.wrapping_sub(8),
-                            size.wrapping_mul(2),
-                        ]),
-                    );
+                    let (more, less) = (size.wrapping_add(8), size.wrapping_sub(8));
+                    put(bytes, free + 4, input.pick(&[more, less, size.wrapping_mul(2)]));
                 }
                 4 => put(bytes, aux + 4 * input.below(6), u32::from(input.byte())),
                 _ => put(bytes, aux + 24 + class, free as u32),

@@ -431,13 +431,13 @@ class Walk {
   private readonly head = new Uint8Array(9);
   private readonly words = viewOf(this.head);
 
-  /** Values that may still be hashed, and bytes of their texts and keys. */
+  /** Values that may still be hashed, and bytes of their texts and of long keys. */
   private left: number;
   private leftText: number;
 
   constructor(length: number) {
     this.left = 8 * length + 1_000_000;
-    this.leftText = 1025 * length;
+    this.leftText = L.TEXT_PER_BYTE * length;
   }
 
   private pay(values: number, text: number): void {
@@ -461,7 +461,8 @@ class Walk {
   }
 
   private bytes(letter: string, bytes: Uint8Array): void {
-    this.pay(0, bytes.length);
+    // A short key, which a shape may have for many rows, is part of its value.
+    this.pay(0, letter === "k" && bytes.length <= L.MAX_KEY ? 0 : bytes.length);
     this.word(letter, bytes.length, 0);
     this.hash.update(bytes);
   }

@@ -85,6 +85,8 @@ export const MAX_FIELDS = 255;
 export const MAX_COLUMNS = 65_535;
 export const MAX_ELEMENTS = 2 ** 31 - 1;
 export const MAX_NESTING = 1000;
+/** Bytes of text that the values of a valid document have at most, for each of its bytes (FORMAT 11). */
+export const TEXT_PER_BYTE = 1025;
 export const MAX_COLUMN_NESTING = 16;
 
 export const MAP_SIZE = 48;

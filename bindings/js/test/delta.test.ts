@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { applyDelta, deltaOf, digest, invertDelta, readDelta, sha256, stateOf, writeDelta } from "../src/delta.js";
+import { encode } from "../src/encode.js";
 import { get, LivebufError, open } from "../src/index.js";
 import { isValid } from "../src/validate.js";
 
@@ -151,4 +152,11 @@ test("damage gives errors of this package, and leaves the document as it was", (
     }
   }
   assert.ok(refused > 500, `${refused} were refused`);
+});
+
+test("long keys of many rows are no damage", () => {
+  const rows = Array.from({ length: 100_001 }, (_, n) => ({ ["k".repeat(255)]: n < 100_000 }));
+  const bytes = encode(rows);
+  assert.ok(bytes.length < 20_000);
+  assert.equal(digest(open(bytes)).length, 32);
 });

@@ -291,7 +291,7 @@ impl<'py> Decoder<'py> {
         let dict = new_dict(self.py)?;
         for member in object.iter() {
             let (key, value) = member?;
-            self.allowance.text(key.len())?;
+            self.allowance.key(key.len())?;
             let key = text(self.py, key.as_bytes())?;
             let value = self.value(&value, depth)?;
             put(&dict, &key, &value)?;

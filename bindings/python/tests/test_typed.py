@@ -1370,6 +1370,16 @@ def _small(value: Any) -> bool:
     return not (isinstance(value, int) and not -(2**63) <= value < 2**63)
 
 
+def test_long_keys_of_many_rows_are_no_damage() -> None:
+    # A bit of the document for each value, and 255 bytes of key for each.
+    rows = [{"k" * 255: n % 3 == 0} for n in range(100_000)]
+    data = livebuf.dumps(rows)
+    assert len(data) < 20_000
+    assert livebuf.loads(data) == rows
+    assert livebuf.loads(data, type=list[dict[str, bool]]) == rows
+    assert livebuf.Document(data)[0].to_python() == rows[0]
+
+
 @given(st.data())
 def test_hostile_bytes(data: st.DataObject) -> None:
     """Damage raises errors of ours, whatever the type."""

@@ -37,7 +37,7 @@ class Copy {
     private readonly tables: boolean,
   ) {
     this.left = 8 * m.used + 1_000_000;
-    this.leftText = 1025 * m.used;
+    this.leftText = L.TEXT_PER_BYTE * m.used;
   }
 
   value(cursor: Cursor): void {

@@ -452,7 +452,7 @@ impl<'p, 'py> Run<'p, 'py> {
             for member in object.iter() {
                 let (key, value) = member?;
                 // Copied first: Python code may write where the bytes are.
-                run.allowance.text(key.len())?;
+                run.allowance.key(key.len())?;
                 let key = decode::text(run.py, key.as_bytes())?;
                 let made = run.value(item, &value);
                 dict.set_item(&key, made.at(|| Step::Key(key.to_string().into()))?)?;
@@ -474,7 +474,7 @@ impl<'p, 'py> Run<'p, 'py> {
         for row in 0..elements.column.len().min(object.places()) {
             // Copied first, as above. A row whose member was removed has no key.
             let Some(key) = object.key_of_row(row)? else { continue };
-            self.allowance.text(key.len())?;
+            self.allowance.key(key.len())?;
             let key = decode::text(self.py, key.as_bytes())?;
             let made = self.element(elements, row);
             dict.set_item(&key, made.at(|| Step::Key(key.to_string().into()))?)?;

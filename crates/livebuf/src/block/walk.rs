@@ -343,10 +343,13 @@ impl Allowance {
         spend(&mut self.text, length as u64, self.most[1])
     }
 
-    /// A member's key. A short one, which a shape may have for many rows, is part of its value.
+    /// Counts a member's key. A short one, which a shape may have for many rows, is part of its value.
+    ///
+    /// # Errors
+    /// [`BudgetExceeded`](ErrorKind::BudgetExceeded).
     #[cfg(feature = "alloc")]
     #[inline]
-    pub(crate) fn key(&mut self, length: usize) -> Result<()> {
+    pub fn key(&mut self, length: usize) -> Result<()> {
         if length > MAX_SHAPE_KEY { self.text(length) } else { Ok(()) }
     }
 

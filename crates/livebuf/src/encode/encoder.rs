@@ -200,7 +200,7 @@ impl<S: Storage> Encoder<S> {
         self.options = options;
         self.out = Output::new(storage, options.limits.document);
         self.clear_values();
-        let has_lists = self.first_list == 0 && self.keys.restart();
+        let has_lists = self.first_list == 0 && self.keys.keep();
         if !has_lists {
             self.keys.clear();
         }

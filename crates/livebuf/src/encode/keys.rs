@@ -183,12 +183,12 @@ impl Keys {
         self.begin_outermost();
     }
 
-    /// Begins the next document. Whether the lists of those before are kept, with their numbers.
-    pub(super) fn restart(&mut self) -> bool {
+    /// Begins the next document with the lists of those before, which keep their numbers. False if
+    /// there are too many; then nothing is done.
+    pub(super) fn keep(&mut self) -> bool {
         let is_small = self.lists.len() <= MOST_KEPT_LISTS && self.text.len() <= MOST_KEPT_TEXT;
         // Marks rise as long as the keys are kept.
         if !is_small || self.has_wide || self.mark > u32::MAX / 2 {
-            self.clear();
             return false;
         }
         let mut at = core::mem::take(&mut self.used);

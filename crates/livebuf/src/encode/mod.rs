@@ -74,7 +74,7 @@ impl Encoder {
     ///
     /// A thread keeps one encoder until it ends, of at most 4 MiB by
     /// [`kept_bytes`](Self::kept_bytes). This memory still has texts of the document that was
-    /// encoded last. A call within `encode` gets another encoder. Without the feature `std` no
+    /// encoded last, and keys of those before. A call within `encode` gets another encoder. Without the feature `std` no
     /// memory is kept.
     ///
     /// ```
@@ -576,10 +576,10 @@ impl<S: Storage> Encoder<S> {
 
     /// The number of the innermost object's key list; 0 where it has no keys, or is a map.
     ///
-    /// Until the encoder ends, or [`restart`](Self::restart) says otherwise, a number stands for the
-    /// same keys. A caller whose
-    /// keys are objects can keep the last key object of each list. When that list is expected,
-    /// it recognises the object by its address ([`key_if`](Self::key_if)) and compares no text.
+    /// A number stands for the same keys until the encoder ends, or [`restart`](Self::restart) says
+    /// that it does no longer. A caller whose keys are objects can keep the last key object of each
+    /// list. When that list is expected, it recognises the object by its address
+    /// ([`key_if`](Self::key_if)) and compares no text.
     #[inline]
     pub fn key_list(&self) -> u32 {
         let list = match self.frames.last() {

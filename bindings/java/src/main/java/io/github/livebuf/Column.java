@@ -303,7 +303,7 @@ public final class Column {
     public <T> T[] toArray(IntFunction<T[]> array, Function<Value, ? extends T> item) {
         T[] all = allocate(() -> array.apply(count));
         Map<Long, T> made = path.length == 0 && isDictionary(head.code) ? new HashMap<>() : null;
-        long[] left = {1025L * m.size}; // bytes of texts that may be made (FORMAT 11)
+        long[] left = {TEXT_PER_BYTE * m.size}; // bytes of texts that may be made (FORMAT 11)
         each((i, v) -> {
             if (made == null) {
                 if (v.tag >= TAG_TEXT && v.tag < TAG_OBJECT && (left[0] -= v.bits) < 0) {

@@ -21,7 +21,7 @@ final class Decoder {
         this.limit = limit;
         long n = v.doc.m.size;
         values = 8 * n + 1_000_000;
-        bytes = 1025 * n + (1 << 20);
+        bytes = TEXT_PER_BYTE * n + (1 << 20);
     }
 
     /** What a function makes of a value. It may be run twice. */

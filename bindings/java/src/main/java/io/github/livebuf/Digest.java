@@ -12,12 +12,12 @@ public final class Digest {
     private final MessageDigest hash = Delta.sha256();
     private final int limit; // so deep may containers be
     private long left; // so many values may still be hashed
-    private long leftText; // and so many bytes of their texts and keys
+    private long leftText; // and so many bytes of their texts and of long keys
 
     private Digest(int limit, long n) {
         this.limit = limit;
         left = 8 * n + 1_000_000;
-        leftText = 1025 * n;
+        leftText = TEXT_PER_BYTE * n;
     }
 
     /**
@@ -47,7 +47,10 @@ public final class Digest {
     }
 
     private void text(char letter, byte[] bytes) {
-        leftText -= bytes.length;
+        // A short key, which a shape may have for many rows, is part of its value.
+        if (letter != 'k' || bytes.length > MAX_KEY) {
+            leftText -= bytes.length;
+        }
         word(letter, bytes.length);
         hash.update(bytes);
     }

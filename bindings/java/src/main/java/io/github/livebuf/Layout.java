@@ -114,6 +114,8 @@ final class Layout {
     static final int MAX_COLUMNS = 65535;
     static final int MAX_ELEMENTS = Integer.MAX_VALUE;
     static final int MAX_NESTING = 1000;
+    /** Bytes of text that the values of a valid document have at most, for each of its bytes (FORMAT 11). */
+    static final long TEXT_PER_BYTE = 1025;
     static final int MAX_COLUMN_NESTING = 16;
     static final int MAX_DIMENSIONS = 16;
     static final int MAX_TREE_LEVEL = 11;

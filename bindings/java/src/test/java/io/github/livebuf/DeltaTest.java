@@ -139,4 +139,12 @@ class DeltaTest {
             assertArrayEquals(Digest.of(v), Digest.of(Document.open(anew).root()));
         }
     }
+
+    @Test
+    void longKeysOfManyRowsAreNoDamage() {
+        String row = "{\"" + "k".repeat(255) + "\":";
+        byte[] data = Livebuf.fromJson("[" + (row + "true},").repeat(100_000) + row + "false}]");
+        assertTrue(data.length < 20_000);
+        assertEquals(32, Digest.of(Document.open(data).root()).length);
+    }
 }
