@@ -2,7 +2,7 @@
 //!
 //! Each thread counts its own: the test harness allocates beside the test.
 
-use livebuf::{Editor, Key, New, Undoable, json};
+use livebuf::{Editor, Key, New, json};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -72,7 +72,7 @@ fn reading_and_editing_allocate_nothing() {
     assert!(edit.doc().compact_into(&mut target).unwrap() > 0);
     edit.set_pointer("/renamed/0", "text").unwrap();
     edit.clear(root).unwrap();
-    let mut edit = Editor::create(Undoable(&mut target[..])).unwrap();
+    let mut edit = Editor::create(&mut target[..]).unwrap();
     edit.set_root(New::object(2)).unwrap();
     edit.transaction(|edit| edit.set_pointer("/lap", 1)).unwrap();
     edit.begin_transaction().unwrap();

@@ -19,11 +19,9 @@ const APPLY_TARGET: f64 = 100.0;
 /// Tweets that are pushed.
 const PUSHES: usize = 100;
 
-type Recorded = Editor<VecStorage, Recorder>;
-
-fn recorded(document: &DocBuf) -> Result<Recorded> {
+fn recorded(document: &DocBuf) -> Result<DocBuf> {
     let storage = VecStorage::from_slice(document.as_bytes())?;
-    let mut recorded = Editor::open_unvalidated_with(storage, Recorder::default())?;
+    let mut recorded = Editor::open_unvalidated(storage)?;
     recorded.validate()?;
     recorded.set_state(State::random())?;
     Ok(recorded)
@@ -31,14 +29,13 @@ fn recorded(document: &DocBuf) -> Result<Recorded> {
 
 /// The delta of an edit, which makes a copy of the base equal.
 fn made(
-    document: &mut Recorded,
-    edit: impl FnOnce(&mut Recorded) -> livebuf::Result<()>,
+    document: &mut DocBuf,
+    edit: impl FnOnce(&mut DocBuf) -> livebuf::Result<()>,
 ) -> Result<Delta> {
     let mut copy = DocBuf::from_bytes_unvalidated(document.as_bytes())?;
-    let recorder = Recorder::with_old(document.as_bytes());
-    *document.observer_mut() = recorder;
+    document.listen(Recorder::with_old(document.as_bytes()));
     edit(document)?;
-    let recorder = std::mem::take(document.observer_mut());
+    let recorder = document.stop_listening().context("recorded")?;
     let delta = Delta::make(document, recorder)?;
     let sent = delta.without_old().to_bytes();
     Delta::from_bytes(&sent)?.apply(&mut copy)?;
@@ -106,7 +103,7 @@ fn pushes(twitter: &DocBuf, value: &serde_json::Value, report: &mut Report) -> R
 fn applying(twitter: &DocBuf, effort: Effort, report: &mut Report) -> Result<()> {
     let mut document = recorded(twitter)?;
     let mut copy = DocBuf::open(document.as_bytes())?;
-    let set = |doc: &mut Recorded| doc.set_pointer("/statuses/50/retweet_count", 77).map(drop);
+    let set = |doc: &mut DocBuf| doc.set_pointer("/statuses/50/retweet_count", 77).map(drop);
     let delta = made(&mut document, set)?;
     let back = delta.invert()?;
     let bytes = [delta.to_bytes(), back.to_bytes()];

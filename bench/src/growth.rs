@@ -91,19 +91,19 @@ fn pages_of(ranges: impl Iterator<Item = (u64, u64)>) -> u64 {
 fn changed<T>(
     document: &DocBuf,
     places: &[T],
-    edit: impl Fn(&mut Editor<VecStorage, Recorder>, NodeId, &T) -> livebuf::Result<()>,
+    edit: impl Fn(&mut DocBuf, NodeId, &T) -> livebuf::Result<()>,
 ) -> Result<Changed> {
     let storage = VecStorage::from_slice(document.as_bytes())?;
-    let mut editor = Editor::open_unvalidated_with(storage, Recorder::default())?;
+    let mut editor = Editor::open_unvalidated(storage)?;
     editor.validate()?;
     let root = editor.root_id().context("no root")?;
     let (mut bytes, mut pages) = (0, 0);
     for place in places {
-        let recorder = Recorder::new(editor.as_bytes());
-        *editor.observer_mut() = recorder;
+        editor.listen(Recorder::new(editor.as_bytes()));
         edit(&mut editor, root, place)?;
         let length = editor.as_bytes().len() as u64;
-        let ranges = editor.observer().ranges(length);
+        let recorder = editor.stop_listening::<Recorder>().context("recorded")?;
+        let ranges = recorder.ranges(length);
         bytes += ranges.iter().map(|(_, length)| length).sum::<u64>();
         pages += pages_of(ranges.iter().copied());
     }

@@ -12,8 +12,8 @@ use crate::shadow::Shadow;
 use crate::tree::{Budget, Tree};
 use crate::walk;
 use livebuf::{
-    Doc, DocBuf, Editor, EncodeOptions, ErrorKind, Kind, Limits, New, NodeId, Observer, Storage,
-    Valid, VecStorage,
+    Doc, DocBuf, Editor, EncodeOptions, ErrorKind, Kind, Limits, New, NodeId, Storage, Valid,
+    VecStorage,
 };
 
 /// What a case may cost.
@@ -220,15 +220,14 @@ fn foreign(doc: Doc<'_>, input: &mut Input<'_>, effort: Effort) {
     const SLACK: usize = 512;
     let mut buffer = doc.as_bytes().to_vec();
     buffer.resize(buffer.len() + SLACK, 0xA5);
-    let shadow = Shadow::of(&buffer);
-    if let Ok(mut editor) = Editor::open_unvalidated_with(&mut buffer[..], shadow) {
+    if let Ok(mut editor) = Editor::open_unvalidated(&mut buffer[..]) {
+        Shadow::listen(&mut editor);
         editor.set_limits(limits(effort));
         edit(&mut editor, &mut input.clone(), effort.edits, false);
         let used = editor.as_bytes().len();
-        assert!(
-            editor.observer().bytes[..used] == *editor.as_bytes(),
-            "the replayed changes differ"
-        );
+        let shadow: &Shadow = editor.listener().expect("a shadow listens");
+        let copy = shadow.copy(editor.storage().bytes());
+        assert!(copy[..used] == *editor.as_bytes(), "the replayed changes differ");
         walk::checked(editor.doc(), effort.walk / 8);
     }
     let storage = VecStorage::from_slice(doc.as_bytes()).expect("memory");
@@ -242,12 +241,7 @@ fn foreign(doc: Doc<'_>, input: &mut Input<'_>, effort: Effort) {
 /// Edits of every kind, whatever comes of them. On a trusted document each must
 /// leave it valid; on any, one that fails leaves all used bytes as they were,
 /// and none touches what it did not use.
-fn edit<S: Storage, O: Observer>(
-    doc: &mut Editor<S, O>,
-    input: &mut Input<'_>,
-    edits: usize,
-    trusted: bool,
-) {
+fn edit<S: Storage>(doc: &mut Editor<S>, input: &mut Input<'_>, edits: usize, trusted: bool) {
     assert_eq!(doc.is_trusted(), trusted);
     // Handles that were taken of a damaged document, which edits may repair: those of containers that
     // nothing leads to then must be stale.
@@ -288,7 +282,7 @@ fn edit<S: Storage, O: Observer>(
 }
 
 /// Handles of the first containers of a document, as far as they can be had.
-fn containers<S: Storage, O: Observer>(doc: &Editor<S, O>, most: usize) -> Vec<NodeId> {
+fn containers<S: Storage>(doc: &Editor<S>, most: usize) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = doc.root_id().into_iter().collect();
     let mut next = 0;
     while let Some(&node) = nodes.get(next)
@@ -308,8 +302,8 @@ fn containers<S: Storage, O: Observer>(doc: &Editor<S, O>, most: usize) -> Vec<N
     nodes
 }
 
-fn edit_once<S: Storage, O: Observer>(
-    doc: &mut Editor<S, O>,
+fn edit_once<S: Storage>(
+    doc: &mut Editor<S>,
     input: &mut Input<'_>,
     held: &mut Vec<NodeId>,
 ) -> livebuf::Result<()> {
@@ -374,8 +368,8 @@ fn edit_once<S: Storage, O: Observer>(
 
 /// Hangs a detached value somewhere or discards it, or fails like any edit, the document as it was
 /// since it was detached.
-fn reattach<S: Storage, O: Observer>(
-    doc: &mut Editor<S, O>,
+fn reattach<S: Storage>(
+    doc: &mut Editor<S>,
     detached: livebuf::Detached,
     input: &mut Input<'_>,
 ) -> livebuf::Result<()> {
@@ -396,11 +390,7 @@ fn reattach<S: Storage, O: Observer>(
 }
 
 /// A container some way down.
-fn descend<S: Storage, O: Observer>(
-    doc: &Editor<S, O>,
-    mut node: NodeId,
-    input: &mut Input<'_>,
-) -> NodeId {
+fn descend<S: Storage>(doc: &Editor<S>, mut node: NodeId, input: &mut Input<'_>) -> NodeId {
     for _ in 0..4 {
         if input.one_in(3) {
             break;
@@ -427,11 +417,7 @@ fn descend<S: Storage, O: Observer>(
 }
 
 /// A key that may be there.
-fn some_key<S: Storage, O: Observer>(
-    doc: &Editor<S, O>,
-    node: NodeId,
-    input: &mut Input<'_>,
-) -> String {
+fn some_key<S: Storage>(doc: &Editor<S>, node: NodeId, input: &mut Input<'_>) -> String {
     let index = input.below(10);
     let there = doc.value(node).ok().and_then(|value| {
         let object = value.as_object().ok().flatten()?;

@@ -8,8 +8,7 @@ use crate::fresh::{Fresh, extended, numbers, tensor, token};
 use crate::input::Input;
 use crate::tree::{Budget, Tree};
 use livebuf::{
-    ColumnType, Date, Decimal, DocBuf, Editor, ErrorKind, Extended, NodeId, Observer, Result,
-    Storage, Uuid,
+    ColumnType, Date, Decimal, DocBuf, Editor, ErrorKind, Extended, NodeId, Result, Storage, Uuid,
 };
 
 // --- values -------------------------------------------------------------------
@@ -671,8 +670,8 @@ pub fn equal(a: &Tree, b: &Tree) -> bool {
 ///
 /// # Panics
 /// Where the container is not there, or a detached value cannot be discarded.
-pub fn perform<S: Storage, O: Observer>(
-    doc: &mut Editor<S, O>,
+pub fn perform<S: Storage>(
+    doc: &mut Editor<S>,
     path: &[String],
     edit: &Edit,
     between: &mut dyn FnMut(&[u8]),
@@ -680,10 +679,10 @@ pub fn perform<S: Storage, O: Observer>(
     let node = doc.find(&pointer(path))?.expect("a container");
     let is_array = doc.value(node)?.kind() == livebuf::Kind::Array;
     let index = |part: &str| part.parse::<usize>().expect("an index");
-    let detach = |doc: &mut Editor<S, O>, part: &str| {
+    let detach = |doc: &mut Editor<S>, part: &str| {
         if is_array { doc.detach(node, index(part)) } else { doc.detach(node, part) }
     };
-    let mut hang = |doc: &mut Editor<S, O>, part: &str, to: &[String], key: Option<&str>| {
+    let mut hang = |doc: &mut Editor<S>, part: &str, to: &[String], key: Option<&str>| {
         let Some(detached) = detach(doc, part)? else { return Ok(()) };
         between(doc.as_bytes());
         let bytes = doc.as_bytes().to_vec();
@@ -741,7 +740,7 @@ pub fn perform<S: Storage, O: Observer>(
 ///
 /// # Panics
 /// Where it cannot be read.
-pub fn read<S: Storage, O: Observer>(doc: &Editor<S, O>) -> Tree {
+pub fn read<S: Storage>(doc: &Editor<S>) -> Tree {
     Tree::read(doc.doc().root(), &mut Budget::AMPLE.clone()).expect("readable")
 }
 

@@ -8,7 +8,7 @@ use crate::bytes;
 use crate::changes::{choose, perform, pick, read};
 use crate::input::{Input, Random};
 use crate::samples;
-use livebuf::{Delta, DocBuf, Editor, History, Observer, Recorder, State, Storage, VecStorage};
+use livebuf::{Delta, DocBuf, Editor, History, Recorder, State, Storage, VecStorage};
 
 /// Most steps of one input.
 const STEPS: usize = 12;
@@ -27,7 +27,7 @@ pub struct Met {
 }
 
 /// Edits by chance; some are taken back.
-fn edit<S: Storage, O: Observer>(doc: &mut Editor<S, O>, input: &mut Input<'_>) {
+fn edit<S: Storage>(doc: &mut Editor<S>, input: &mut Input<'_>) {
     for _ in 0..input.below(4) {
         let tree = read(doc);
         if !tree.is_container() {
@@ -47,10 +47,11 @@ fn edit<S: Storage, O: Observer>(doc: &mut Editor<S, O>, input: &mut Input<'_>) 
 }
 
 /// The document in other storage, which may be shorter than it was.
-fn moved(mut doc: Editor<VecStorage, Recorder>) -> Editor<VecStorage, Recorder> {
-    let recorder = std::mem::take(doc.observer_mut());
+fn moved(mut doc: DocBuf) -> DocBuf {
+    let recorder = doc.stop_listening::<Recorder>().expect("recorded");
     let storage = VecStorage::from_slice(doc.as_bytes()).expect("memory");
-    let mut moved = Editor::open_unvalidated_with(storage, recorder).expect("valid");
+    let mut moved = Editor::open_unvalidated(storage).expect("valid");
+    moved.listen(recorder);
     if doc.is_trusted() {
         moved.validate().expect("valid");
     }
@@ -82,7 +83,7 @@ pub fn run(data: &[u8]) -> Met {
     let mut met = Met::default();
     let document = samples::grown(u64::from(input.word())).1;
     let storage = VecStorage::from_slice(document.as_bytes()).expect("memory");
-    let mut doc = Editor::open_unvalidated_with(storage, Recorder::default()).expect("valid");
+    let mut doc = Editor::open_unvalidated(storage).expect("valid");
     if input.one_in(2) {
         doc.validate().expect("valid");
     }
@@ -115,8 +116,7 @@ pub fn run(data: &[u8]) -> Met {
                 }
                 let base = doc.as_bytes().to_vec();
                 let keeps = input.below(4) > 0;
-                *doc.observer_mut() =
-                    if keeps { Recorder::with_old(&base) } else { Recorder::new(&base) };
+                doc.listen(if keeps { Recorder::with_old(&base) } else { Recorder::new(&base) });
                 edit(&mut doc, &mut input);
                 if input.one_in(8) {
                     if input.one_in(2) {
@@ -125,7 +125,7 @@ pub fn run(data: &[u8]) -> Met {
                     doc = moved(doc);
                     edit(&mut doc, &mut input);
                 }
-                let recorder = std::mem::take(doc.observer_mut());
+                let recorder = doc.stop_listening().expect("recorded");
                 let changed = check_ranges(&base, &recorder, doc.as_bytes());
                 let delta = Delta::make(&mut doc, recorder).expect("recorded");
                 doc.doc().validate().expect("valid with its state");

@@ -1,7 +1,7 @@
 //! Any edits, on a document and on a plain model of it, compared after every step.
 //!
 //! After each: the values are equal, in order; validation passes and no two
-//! regions overlap; the observer's replay gives the same bytes; handles denote
+//! regions overlap; a listener's replay gives the same bytes; handles denote
 //! what they did, or say that they are stale; and an edit that failed for a
 //! reason that the model knows (or for want of space) left every used byte as it was. So does a
 //! transaction that is rolled back.
@@ -9,12 +9,12 @@
 use crate::fresh::{Fresh, KEYS, colliding, key, text, token};
 use crate::input::Input;
 use crate::model::{Body, Counts, Id, Item, Model};
-use crate::shadow::Shadow;
+use crate::shadow::{Shadow, shadow};
 use crate::tree::{Budget, Tree};
 use crate::walk;
 use livebuf::{
     Detached, DocBuf, Editor, EncodeOptions, Error, ErrorKind, Extended, Key, Limits, New, NodeId,
-    Result, Storage, Undoable, VecStorage,
+    Result, Storage, VecStorage,
 };
 
 /// Remembered keys live as long as the process, as users' statics do.
@@ -52,14 +52,13 @@ pub fn run(data: &[u8]) {
     if setting & 12 == 12 {
         let length = 32 + usize::from(input.word()) % 6000;
         let mut buffer = vec![DIRT; length];
-        let shadow = Shadow::of(&buffer);
-        Machine::new(Undoable(&mut buffer), shadow, limits, true).run(&mut input);
+        Machine::new(&mut buffer[..], limits, true).run(&mut input);
     } else {
         let limited = setting & 12 == 8;
         if limited {
             limits.document = 64 + u64::from(input.word()) % 6000;
         }
-        Machine::new(VecStorage::default(), Shadow::default(), limits, limited).run(&mut input);
+        Machine::new(VecStorage::default(), limits, limited).run(&mut input);
     }
 }
 
@@ -105,13 +104,13 @@ enum Given {
 
 struct Machine<S: Storage> {
     /// `None` only while it is opened again.
-    doc: Option<Editor<S, Shadow>>,
+    doc: Option<Editor<S>>,
     model: Model,
     handles: Vec<Held<NodeId>>,
     detached: Vec<Held<Detached>>,
     /// How often the document was opened again or compacted: all handles are stale then.
     generation: u64,
-    /// What the observer said of squeezing so far.
+    /// What the listener heard of squeezing so far.
     replaced: usize,
     limits: Limits,
     limited: bool,
@@ -124,8 +123,9 @@ struct Machine<S: Storage> {
 }
 
 impl<S: Storage> Machine<S> {
-    fn new(storage: S, shadow: Shadow, limits: Limits, limited: bool) -> Self {
-        let mut doc = Editor::create_with(storage, shadow).expect("room for a header");
+    fn new(storage: S, limits: Limits, limited: bool) -> Self {
+        let mut doc = Editor::create(storage).expect("room for a header");
+        Shadow::listen(&mut doc);
         doc.set_limits(limits);
         Machine {
             doc: Some(doc),
@@ -147,18 +147,22 @@ impl<S: Storage> Machine<S> {
         crate::note(|| format!("{}: {}", self.steps, note()));
     }
 
-    fn doc(&self) -> &Editor<S, Shadow> {
+    fn doc(&self) -> &Editor<S> {
         self.doc.as_ref().expect("open")
     }
 
-    fn doc_mut(&mut self) -> &mut Editor<S, Shadow> {
+    fn doc_mut(&mut self) -> &mut Editor<S> {
         self.follow_squeezing();
         self.doc.as_mut().expect("open")
     }
 
+    fn shadow(&self) -> &Shadow {
+        self.doc().listener().expect("a shadow listens")
+    }
+
     /// An edit may have squeezed the document.
     fn follow_squeezing(&mut self) {
-        let replaced = self.doc().observer().replaced;
+        let replaced = self.shadow().replaced;
         if replaced != self.replaced {
             self.replaced = replaced;
             self.model.squeeze();
@@ -170,7 +174,7 @@ impl<S: Storage> Machine<S> {
             self.steps += 1;
             let before = self.doc().as_bytes().to_vec();
             self.failed = false;
-            self.doc_mut().observer_mut().reported = 0;
+            shadow(self.doc_mut()).reported = 0;
             self.step(input);
             if self.log_is_full() {
                 assert!(self.failed, "an edit did not fit into the log, and did not say so");
@@ -233,22 +237,20 @@ impl<S: Storage> Machine<S> {
         };
         result.expect("open");
         assert!(bytes == self.doc().as_bytes(), "other bytes after rolling back");
-        self.replaced = self.doc().observer().replaced;
+        self.replaced = self.shadow().replaced;
         self.model.roll_back(model);
         self.generation += 1;
         self.forget_log();
     }
 
-    /// The log may have been behind the document, where the observer saw nothing of it.
+    /// The log may have been behind the document, where the listener heard nothing of it.
     fn forget_log(&mut self) {
         if !S::FIXED || !self.before.is_empty() {
             return;
         }
         let doc = self.doc.as_mut().expect("open");
-        let used = doc.as_bytes().len();
-        let behind = doc.storage().bytes()[used..].to_vec();
-        let told = &mut doc.observer_mut().bytes[used..];
-        told.copy_from_slice(&behind[..told.len()]);
+        let (used, bytes) = (doc.as_bytes().len(), doc.storage().bytes().to_vec());
+        shadow(doc).forget(used, &bytes);
     }
 
     // --- checks -------------------------------------------------------------
@@ -256,13 +258,8 @@ impl<S: Storage> Machine<S> {
     fn check(&self) {
         let doc = self.doc();
         let bytes = doc.as_bytes();
-        // What was never reported is zero.
-        let replay = &doc.observer().bytes;
-        let (told, untold) = bytes.split_at(bytes.len().min(replay.len()));
-        assert!(
-            replay[..told.len()] == *told && untold.iter().all(|&byte| byte == 0),
-            "the replayed changes differ"
-        );
+        let copy = self.shadow().copy(doc.storage().bytes());
+        assert!(copy[..bytes.len()] == *bytes, "the replayed changes differ");
 
         let stats = doc.doc().stats().expect("valid");
         let parts = [
@@ -634,7 +631,7 @@ impl<S: Storage> Machine<S> {
         }
         let Some((child, cursor_id)) = self.judge(result, &due, &maybe) else { return };
         if in_place {
-            let reported = self.doc().observer().reported;
+            let reported = self.shadow().reported;
             assert!(reported < 32, "setting a scalar reported {reported} bytes");
         }
         let item = self.adopt(item);
@@ -687,7 +684,7 @@ impl<S: Storage> Machine<S> {
     fn store<T>(
         &mut self,
         given: Given,
-        edit: impl FnOnce(&mut Editor<S, Shadow>, New<'_>) -> Result<T>,
+        edit: impl FnOnce(&mut Editor<S>, New<'_>) -> Result<T>,
     ) -> (Result<T>, GivenItem) {
         self.note(|| match &given {
             Given::Fresh(fresh) => format!("  {:.200}", format!("{fresh:?}")),
@@ -1120,8 +1117,9 @@ impl<S: Storage> Machine<S> {
             return self.roll_back();
         }
         let Some(doc) = self.doc.take() else { return };
-        let (storage, shadow) = doc.into_parts();
-        let mut doc = Editor::open_unvalidated_with(storage, shadow).expect("sound");
+        let mut doc = Editor::open_unvalidated(doc.into_storage()).expect("sound");
+        Shadow::listen(&mut doc);
+        self.replaced = 0;
         assert!(!doc.is_trusted());
         doc.set_limits(self.limits);
         if input.one_in(4) {

@@ -7,7 +7,7 @@
 //! | `input` | fuzz bytes as decisions; a seeded generator |
 //! | `tree` | a value as an ordinary tree |
 //! | `fresh` | new keys and values |
-//! | `model`, `shadow` | what the document should be; what the observer saw |
+//! | `model`, `shadow` | what the document should be; what a listener heard |
 //! | `walk`, `columns` | asking a document everything, by row and by column |
 //! | `samples` | documents that hold every kind of block; others made by chance |
 //! | `changes` | edits as data, for trees and documents |

@@ -6,7 +6,7 @@ use crate::fresh;
 use crate::input::Input;
 use crate::samples;
 use crate::tree::Tree;
-use livebuf::{DocBuf, Editor, ErrorKind, Undoable};
+use livebuf::{DocBuf, Editor, ErrorKind};
 use livebuf_patch::{
     DiffOptions, Patch, PatchErrorKind, changes as differences, diff, merge, merge_diff,
 };
@@ -146,7 +146,7 @@ fn in_little_room(
 ) {
     let mut buffer = document.to_vec();
     buffer.resize(document.len() + document.len() / 4 + input.below(4096), 0xA5);
-    let mut doc = Editor::open_unvalidated(Undoable(&mut buffer)).expect("a document");
+    let mut doc = Editor::open_unvalidated(&mut buffer[..]).expect("a document");
     match (patch.apply(&mut doc), expected) {
         (Ok(()), Some(tree)) => {
             let copy = DocBuf::open(doc.as_bytes()).unwrap_or_else(|e| panic!("{e:?}: {}", what()));

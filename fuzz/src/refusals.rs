@@ -6,7 +6,7 @@ use crate::changes::{Edit, apply, choose, equal, perform, pick, read};
 use crate::input::Input;
 use crate::samples;
 use crate::tree::Tree;
-use livebuf::{Editor, Error, ErrorKind, Result, Storage, Undoable};
+use livebuf::{Editor, Error, ErrorKind, Result, Storage};
 
 /// What lies behind the document.
 const DIRT: u8 = 0xA5;
@@ -100,7 +100,7 @@ pub fn within(
 ) -> bool {
     let mut buffer = bytes.to_vec();
     buffer.resize(bytes.len() + room, DIRT);
-    let mut editor = Editor::open_unvalidated(Undoable(&mut buffer)).expect("a document");
+    let mut editor = Editor::open_unvalidated(&mut buffer[..]).expect("a document");
     if trusted {
         editor.validate().expect("valid");
     }

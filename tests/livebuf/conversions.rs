@@ -1,19 +1,17 @@
 //! Columns that edits send from one encoding to another and back: a conversion is done once, so
 //! that many edits together write little for each (EDITING 9).
 
-use livebuf::{Date, DocBuf, Editor, New, NodeId, Observer, VecStorage, json};
+use livebuf::{Date, DocBuf, New, NodeId, json};
 
 /// Counts the bytes that edits write.
 #[derive(Default)]
 struct Written(u64);
 
-impl Observer for Written {
-    fn write(&mut self, _: u64, _: &[u8], new: &[u8]) {
-        self.0 += new.len() as u64;
+impl livebuf::Listener for Written {
+    fn will_change(&mut self, _: &[u8], _: u64, length: u64) {
+        self.0 += length;
     }
 }
-
-type Edited = Editor<VecStorage, Written>;
 
 const ROWS: usize = 20_000;
 const EDITS: usize = 400;
@@ -25,12 +23,12 @@ const EACH: u64 = 1 << 16;
 
 /// Edits an array of so many rows again and again. All edits together write no more than a few
 /// conversions, and a bound for each that does not grow with the rows.
-fn bounce(name: &str, source: &DocBuf, each: u64, edit: impl Fn(&mut Edited, NodeId, usize)) {
-    let mut doc = Editor::create_with(VecStorage::default(), Written::default()).unwrap();
+fn bounce(name: &str, source: &DocBuf, each: u64, edit: impl Fn(&mut DocBuf, NodeId, usize)) {
+    let mut doc = DocBuf::new().unwrap();
     doc.set_root(source.doc().root()).unwrap();
     let root = doc.root_id().unwrap();
     let before = doc.as_bytes().len() as u64;
-    doc.observer_mut().0 = 0;
+    doc.listen(Written::default());
     let mut largest = before;
     for number in 0..EDITS {
         edit(&mut doc, root, number);
@@ -40,7 +38,7 @@ fn bounce(name: &str, source: &DocBuf, each: u64, edit: impl Fn(&mut Edited, Nod
     // A column that becomes cells takes nine bytes a slot, and its old place is wiped.
     let conversion = before + 20 * ROWS as u64;
     let most = CONVERSIONS * conversion + EDITS as u64 * each;
-    let written = doc.observer().0;
+    let Written(written) = doc.stop_listening().unwrap();
     assert!(written <= most, "{name}: {written} bytes written, {most} allowed");
     assert!(largest <= 3 * conversion, "{name}: {largest} bytes, {before} before");
 }
@@ -56,7 +54,7 @@ fn column<'v, N: Into<New<'v>>>(value: impl Fn(usize) -> N) -> DocBuf {
 }
 
 /// Sets one element to these values in turn.
-fn turns<'v>(values: &'v [New<'v>]) -> impl Fn(&mut Edited, NodeId, usize) + 'v {
+fn turns<'v>(values: &'v [New<'v>]) -> impl Fn(&mut DocBuf, NodeId, usize) + 'v {
     move |doc, root, number| {
         doc.set(root, 5, values[number % values.len()]).unwrap();
     }

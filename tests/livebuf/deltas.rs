@@ -1,29 +1,25 @@
 //! Deltas, recorders and histories: what they record, apply, refuse and restore.
 
 use livebuf::{
-    Delta, DeltaError, DocBuf, Editor, ErrorKind, History, New, Recorder, State, Storage, Undoable,
+    Delta, DeltaError, DocBuf, Editor, ErrorKind, History, New, Recorder, State, Storage,
     VecStorage, json,
 };
 
-type Recorded = Editor<VecStorage, Recorder>;
-
 /// A document with a state, under a recorder that keeps old bytes.
-fn recorded(doc: &DocBuf) -> Recorded {
-    let storage = VecStorage::from_slice(doc.as_bytes()).unwrap();
-    let mut doc = Editor::open_unvalidated_with(storage, Recorder::default()).unwrap();
-    doc.validate().unwrap();
+fn recorded(doc: &DocBuf) -> DocBuf {
+    let mut doc = doc.clone();
     doc.set_state(State::from_bytes([7; 16])).unwrap();
     restart(&mut doc);
     doc
 }
 
-fn restart(doc: &mut Recorded) {
-    let recorder = Recorder::with_old(doc.as_bytes());
-    *doc.observer_mut() = recorder;
+fn restart(doc: &mut DocBuf) {
+    doc.stop_listening::<Recorder>();
+    doc.listen(Recorder::with_old(doc.as_bytes()));
 }
 
-fn made(doc: &mut Recorded) -> Delta {
-    let recorder = std::mem::take(doc.observer_mut());
+fn made(doc: &mut DocBuf) -> Delta {
+    let recorder = doc.stop_listening::<Recorder>().unwrap();
     let delta = Delta::make(doc, recorder).unwrap();
     restart(doc);
     delta
@@ -89,7 +85,7 @@ fn a_shorter_document_moves_to_a_shorter_storage() {
     let base = doc.as_bytes().to_vec();
     doc.set_pointer("/driver", ()).unwrap();
     doc.compact().unwrap();
-    let recorder = std::mem::take(doc.observer_mut());
+    let recorder = doc.stop_listening::<Recorder>().unwrap();
     let mut moved = DocBuf::open(doc.as_bytes()).unwrap();
     assert!(moved.storage().bytes().len() < base.len());
     moved.validate().unwrap();
@@ -130,12 +126,14 @@ fn an_edit_that_nobody_records_ends_the_state() {
     // A failed edit is none.
     assert!(doc.set_pointer("/lap/x", 1).is_err());
     assert_eq!(doc.as_bytes(), bytes);
-    // Storage that cannot watch has no state.
+    // The same in a fixed buffer.
     let mut buffer = bytes.clone();
     let mut fixed = Editor::open_unvalidated(&mut buffer[..]).unwrap();
+    assert_eq!(fixed.state(), doc.state());
+    fixed.set_pointer("/lap", 7).unwrap();
     assert_eq!(fixed.state(), None);
-    let refused = fixed.set_state(State::from_bytes([3; 16])).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    fixed.set_state(State::from_bytes([3; 16])).unwrap();
+    assert_eq!(fixed.state(), Some(State::from_bytes([3; 16])));
 }
 
 #[test]
@@ -178,12 +176,12 @@ fn deltas_are_applied_within_transactions_and_in_fixed_buffers() {
     let base = doc.as_bytes().to_vec();
     doc.set_pointer("/laps", New::from(&json!([1.5, 2.5, "three"]))).unwrap();
     doc.begin_transaction().unwrap();
-    let taken = std::mem::take(doc.observer_mut());
+    let taken = doc.stop_listening::<Recorder>().unwrap();
     let refused = Delta::make(&mut doc, taken.clone()).unwrap_err();
     assert!(
         matches!(refused, DeltaError::Document(error) if error.kind() == ErrorKind::BadSequence)
     );
-    *doc.observer_mut() = taken;
+    doc.listen(taken);
     doc.set_pointer("/driver", "none").unwrap();
     doc.rollback_transaction().unwrap();
     let delta = made(&mut doc);
@@ -201,7 +199,7 @@ fn deltas_are_applied_within_transactions_and_in_fixed_buffers() {
     for room in 0..400 {
         let mut buffer = vec![0; base.len() + room];
         buffer[..base.len()].copy_from_slice(&base);
-        let mut fixed = Editor::open_unvalidated(Undoable(&mut buffer)).unwrap();
+        let mut fixed = Editor::open_unvalidated(&mut buffer[..]).unwrap();
         match delta.apply(&mut fixed) {
             Ok(()) => assert_eq!(fixed.as_bytes(), doc.as_bytes()),
             Err(DeltaError::Document(error)) => {
@@ -213,8 +211,8 @@ fn deltas_are_applied_within_transactions_and_in_fixed_buffers() {
     }
 }
 
-fn step(history: &mut History, doc: &mut Recorded) -> Option<Delta> {
-    let recorder = std::mem::take(doc.observer_mut());
+fn step(history: &mut History, doc: &mut DocBuf) -> Option<Delta> {
+    let recorder = doc.stop_listening::<Recorder>().unwrap();
     let made = history.step(doc, recorder).unwrap();
     restart(doc);
     made
@@ -233,8 +231,9 @@ fn what_was_changed_back_is_no_step() {
     let made = step(&mut history, &mut doc).unwrap();
     assert_eq!((Some(made.base()), Some(made.state())), (state, doc.state()));
     // A history whose step cannot be made is empty, and the document has a state to go on from.
-    *doc.observer_mut() = Recorder::with_old(json!({"no": "state"}).as_bytes());
-    let recorder = std::mem::take(doc.observer_mut());
+    doc.stop_listening::<Recorder>();
+    doc.listen(Recorder::with_old(json!({"no": "state"}).as_bytes()));
+    let recorder = doc.stop_listening::<Recorder>().unwrap();
     assert!(matches!(history.step(&mut doc, recorder), Err(DeltaError::NoState)));
     assert!(history.undo_count() == 0 && doc.state().is_some());
 }
@@ -293,7 +292,7 @@ fn vectors() -> std::path::PathBuf {
 
 /// Deltas that must be read: name, base, delta, document afterwards.
 fn sound() -> Vec<(&'static str, Vec<u8>, Delta, Vec<u8>)> {
-    let step = |edit: &dyn Fn(&mut Recorded)| {
+    let step = |edit: &dyn Fn(&mut DocBuf)| {
         let mut doc = recorded(&sample());
         let base = doc.as_bytes().to_vec();
         edit(&mut doc);

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use livebuf::{
-    ColumnType, DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, Undoable, Uuid, VecStorage,
-    json,
+    ColumnType, DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, Uuid, VecStorage, json,
 };
 
 fn text<S: Storage>(doc: &Editor<S>) -> String {
@@ -915,7 +914,7 @@ fn the_short_way_to_set_a_member_leaves_the_same_bytes() {
         let size = random.usize(64..700);
         let (mut one, mut other) = (vec![0xA5; size], vec![0xA5; size]);
         let mut short = Editor::create(&mut one[..]).unwrap();
-        let mut general = Editor::create(Undoable(&mut other[..])).unwrap();
+        let mut general = Editor::create(&mut other[..]).unwrap();
         let mut limits = short.limits();
         if round % 4 == 0 {
             limits.string = random.u32(0..20);

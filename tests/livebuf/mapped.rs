@@ -119,7 +119,7 @@ fn a_file_is_edited_in_place_and_cut_to_size() {
     let used = editor.as_bytes().len() as u64;
     // Never much more on the disk than is used.
     assert!(length(&path) < used + used / 4 + (128 << 10), "{} for {used}", length(&path));
-    editor.into_parts().0.finish(used).unwrap();
+    editor.into_storage().finish(used).unwrap();
     assert_eq!(fs::read(&path).unwrap(), same.as_bytes(), "as in memory");
 
     // Again: garbage behind the document must not come back as its own bytes.
@@ -133,7 +133,7 @@ fn a_file_is_edited_in_place_and_cut_to_size() {
     }
     let used = editor.as_bytes().len() as u64;
     editor.doc().validate().unwrap();
-    editor.into_parts().0.finish(used).unwrap();
+    editor.into_storage().finish(used).unwrap();
     let file = MappedFile::open(&path).unwrap();
     let doc = file.doc().unwrap().validate().unwrap();
     assert_eq!(doc.root().len(), Some(101_000));
@@ -942,7 +942,7 @@ fn fill_the_disk() {
     editor.doc().validate().unwrap();
     assert!(pushed > 1000);
     let used = editor.as_bytes().len() as u64;
-    editor.into_parts().0.finish(used).unwrap();
+    editor.into_storage().finish(used).unwrap();
 
     fs::write(&path, &before).unwrap();
     let mut edit = FileEdit::open(&path).unwrap();
@@ -991,8 +991,8 @@ struct Meddler {
     at: Option<u64>,
 }
 
-impl livebuf::Observer for Meddler {
-    fn write(&mut self, _: u64, _: &[u8], _: &[u8]) {
+impl livebuf::Listener for Meddler {
+    fn will_change(&mut self, _: &[u8], _: u64, _: u64) {
         if let Some(at) = self.at.take() {
             std::os::unix::fs::FileExt::write_at(&self.file, &[0xFF], at).unwrap();
         }
@@ -1018,10 +1018,9 @@ fn text_that_changes_while_it_is_copied_ends_the_edit() {
         let mapped = MappedFile::open(&path).unwrap();
         let view = mapped.doc().unwrap();
         let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
-        let meddler = Meddler { file, at: None };
-        let mut doc = Editor::create_with(livebuf::VecStorage::default(), meddler).unwrap();
+        let mut doc = DocBuf::new().unwrap();
         let root = doc.set_root(New::object(1)).unwrap().unwrap();
-        doc.observer_mut().at = Some(at as u64);
+        doc.listen(Meddler { file, at: Some(at as u64) });
         let error = doc.set(root, "copy", view.root()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::BadText | ErrorKind::Broken), "{error}");
         assert!(!doc.is_trusted() && doc.valid().is_err());

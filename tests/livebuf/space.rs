@@ -1,6 +1,7 @@
 //! Sizes, the write hook, the free list, compaction.
 
-use livebuf::{Doc, DocBuf, Editor, ErrorKind, New, Observer, VecStorage, json};
+use livebuf::{Doc, DocBuf, Editor, ErrorKind, Listener, New, Storage, json};
+use livebuf_fuzz::shadow::{Shadow, shadow};
 
 #[test]
 fn the_sizes_promised() {
@@ -19,39 +20,20 @@ fn the_sizes_promised() {
     }
 }
 
-/// Keeps a copy of a document up to date from what the hook reports.
-#[derive(Default)]
-struct Replay {
-    copy: Vec<u8>,
-    changed: usize,
-}
-
-impl Observer for Replay {
-    fn write(&mut self, offset: u64, old: &[u8], new: &[u8]) {
-        let (start, end) = (offset as usize, offset as usize + new.len());
-        if self.copy.len() < end {
-            self.copy.resize(end, 0);
-        }
-        assert_eq!(&self.copy[start..end], old, "the old bytes are what was there");
-        self.copy[start..end].copy_from_slice(new);
-        self.changed += new.len();
-    }
-}
-
 /// Where an edit writes into what is there, the hook sees that one write and no other: of text of
 /// the same length in a record and in a map, and of a number in a map.
 #[test]
 fn values_of_the_same_size_are_overwritten_in_place() {
     #[derive(Default)]
-    struct Writes(Vec<Vec<u8>>);
-    impl Observer for Writes {
-        fn write(&mut self, _: u64, _: &[u8], new: &[u8]) {
-            self.0.push(new.to_vec());
+    struct Writes(Vec<std::ops::Range<usize>>);
+    impl Listener for Writes {
+        fn will_change(&mut self, _: &[u8], offset: u64, length: u64) {
+            self.0.push(offset as usize..(offset + length) as usize);
         }
     }
     // A record, and two maps with hash blocks.
     for members in [3, 260, 5000] {
-        let mut doc = Editor::create_with(VecStorage::default(), Writes::default()).unwrap();
+        let mut doc = DocBuf::new().unwrap();
         let root = doc.set_root(New::object(0)).unwrap().unwrap();
         for index in 0..members {
             doc.set(root, format!("number {index}").as_str(), index).unwrap();
@@ -59,9 +41,11 @@ fn values_of_the_same_size_are_overwritten_in_place() {
         }
         let length = doc.as_bytes().len();
         let mut edit = |key: &str, new: New<'_>, expected: &[&[u8]]| {
-            doc.observer_mut().0.clear();
+            doc.listen(Writes::default());
             doc.set(root, key, new).unwrap();
-            assert_eq!(doc.observer().0, expected, "{key} of {members}");
+            let Writes(ranges) = doc.stop_listening().unwrap();
+            let written: Vec<&[u8]> = ranges.into_iter().map(|at| &doc.as_bytes()[at]).collect();
+            assert_eq!(written, expected, "{key} of {members}");
         };
         edit("text 1", "another of 20 bytes!".into(), &[b"another of 20 bytes!"]);
         edit("number 1", 77.into(), &[&77_u64.to_le_bytes()]);
@@ -86,7 +70,8 @@ fn values_of_the_same_size_are_overwritten_in_place() {
 
 #[test]
 fn the_hook_sees_every_change() {
-    let mut doc = Editor::create_with(VecStorage::default(), Replay::default()).unwrap();
+    let mut doc = DocBuf::new().unwrap();
+    Shadow::listen(&mut doc);
     let root = doc.set_root(New::object(0)).unwrap().unwrap();
     let list = doc.set(root, "list", New::array(0)).unwrap().unwrap();
     for index in 0..600 {
@@ -99,20 +84,19 @@ fn the_hook_sees_every_change() {
     doc.remove(list, 5).unwrap();
     doc.insert(list, 7, 1.5).unwrap();
     doc.compact().unwrap();
-    let used = doc.as_bytes().len();
-    assert_eq!(&doc.observer().copy[..used], doc.as_bytes());
-    Doc::open(&doc.observer().copy).unwrap().validate().unwrap();
+    let copy = doc.listener::<Shadow>().unwrap().copy(doc.storage().bytes());
+    assert_eq!(&copy[..doc.as_bytes().len()], doc.as_bytes());
 
     // A scalar set is small.
     let root = doc.root_id().unwrap();
     for value in [1i64, -1, i64::MAX] {
-        doc.observer_mut().changed = 0;
+        shadow(&mut doc).reported = 0;
         doc.set(root, "key 1", value).unwrap();
-        assert!(doc.observer().changed < 32, "{} bytes", doc.observer().changed);
+        assert!(shadow(&mut doc).reported < 32, "{} bytes", shadow(&mut doc).reported);
     }
-    doc.observer_mut().changed = 0;
+    shadow(&mut doc).reported = 0;
     doc.set(root, "key 1", true).unwrap();
-    assert!(doc.observer().changed < 32);
+    assert!(shadow(&mut doc).reported < 32);
 }
 
 #[test]
@@ -265,7 +249,8 @@ fn what_shrinks_gives_its_space_back() {
         }
         let options = livebuf::EncodeOptions { tables, ..Default::default() };
         let source = source.doc().compacted_with(options).unwrap();
-        let mut doc = Editor::create_with(VecStorage::default(), Replay::default()).unwrap();
+        let mut doc = DocBuf::new().unwrap();
+        Shadow::listen(&mut doc);
         doc.set_root(source.doc().root()).unwrap();
         assert_eq!(doc.doc().stats().unwrap().table_count > 0, tables);
 
@@ -273,7 +258,7 @@ fn what_shrinks_gives_its_space_back() {
         let [first, rows, last, c] = ["/first", "/rows", "/last", "/last/b/1"].map(find);
         let held: Vec<_> = [500, 999].map(|id| find(&format!("/rows/{id}/row"))).into();
         let most = doc.as_bytes().len();
-        doc.observer_mut().changed = 0;
+        shadow(&mut doc).reported = 0;
         let mut next = 0;
         for id in 0..1_000 {
             // From the front, but for the held ones.
@@ -292,7 +277,7 @@ fn what_shrinks_gives_its_space_back() {
             "{} of {most}",
             doc.as_bytes().len()
         );
-        let written = doc.observer().changed;
+        let written = shadow(&mut doc).reported;
         println!("tables {tables}: {most} bytes at first, {written} written");
         let value = |node, key: &str| doc.value(node).unwrap().get(key).unwrap().unwrap().as_i64();
         assert_eq!(value(first, "a"), Some(1));
@@ -304,8 +289,8 @@ fn what_shrinks_gives_its_space_back() {
         assert!(doc.is_current(last));
         doc.set(c, "c", 4).unwrap();
         doc.doc().validate().unwrap();
-        let used = doc.as_bytes().len();
-        assert_eq!(&doc.observer().copy[..used], doc.as_bytes());
+        let copy = doc.listener::<Shadow>().unwrap().copy(doc.storage().bytes());
+        assert_eq!(&copy[..doc.as_bytes().len()], doc.as_bytes());
     }
 }
 
@@ -367,4 +352,36 @@ fn a_cursor_of_an_edit_that_squeezes() {
     assert!(doc.as_bytes().len() < used / 4);
     assert_eq!(doc.doc().pointer("/big/0").unwrap().unwrap().as_str(), Ok(Some("in its place")));
     doc.doc().validate().unwrap();
+}
+
+/// Bytes that edits write the short way, without a word to anybody, are those that they write where
+/// others listen.
+#[test]
+fn listening_changes_no_byte() {
+    let edited = |listeners: usize| {
+        let mut doc = json!({"rows": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}], "map": {}});
+        for _ in 0..listeners {
+            Shadow::listen(&mut doc);
+        }
+        for number in 0..400i64 {
+            doc.set_pointer(&format!("/map/key {}", number * 7 % 300), number).unwrap();
+            doc.set_pointer("/rows/0/a", number << (number % 40)).unwrap();
+            doc.set_pointer("/rows/1/b", &"text ".repeat(number as usize % 50)).unwrap();
+            if number % 5 == 0 {
+                doc.remove_pointer(&format!("/map/key {}", number * 7 % 300)).unwrap();
+                doc.set_pointer("/rows/-", &json!({"a": number, "b": null, "c": [number]}))
+                    .unwrap();
+            }
+        }
+        doc
+    };
+    let (plain, mut heard) = (edited(0), edited(2));
+    assert!(plain.as_bytes() == heard.as_bytes());
+    let first: Shadow = heard.stop_listening().unwrap();
+    heard.set_pointer("/rows/0/a", -1).unwrap();
+    let second: Shadow = heard.stop_listening().unwrap();
+    assert!(first.reported > 10_000 && second.reported > first.reported);
+    assert!(heard.stop_listening::<Shadow>().is_none() && heard.listener::<Shadow>().is_none());
+    heard.set_pointer("/rows/1/a", -2).unwrap();
+    assert!(second.copy(heard.storage().bytes())[..heard.as_bytes().len()] != *heard.as_bytes());
 }

@@ -111,8 +111,9 @@ fn shapes_and_bytes_that_are_none() {
     refused(ColumnType::F32, &[2], 4);
     refused(ColumnType::F32, &[1; 17], 4);
     refused(ColumnType::F32, &[2, 0], 0);
-    refused(ColumnType::F32, &[0, usize::MAX, usize::MAX], 0);
-    refused(ColumnType::F32, &[0, u32::MAX as usize], 0);
+    // A length has 32 bits.
+    #[cfg(target_pointer_width = "64")]
+    refused(ColumnType::F32, &[0, usize::MAX], 0);
     refused(ColumnType::F32, &[usize::MAX, usize::MAX], 0);
     refused(ColumnType::Cells, &[1], 8);
     refused(ColumnType::Bool, &[1], 1);

@@ -1,6 +1,6 @@
 //! Transactions, as their documentation promises. Random ones are in `fuzz/`.
 
-use livebuf::{Doc, DocBuf, Editor, Error, ErrorKind, New, Observer, Undoable, VecStorage, json};
+use livebuf::{Doc, DocBuf, Editor, Error, ErrorKind, Listener, New, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A document with all kinds of containers.
@@ -17,7 +17,7 @@ fn sample() -> DocBuf {
 }
 
 /// Edits of every kind.
-fn edit<S: livebuf::Storage, O: Observer>(doc: &mut Editor<S, O>) -> Result<(), Error> {
+fn edit<S: livebuf::Storage>(doc: &mut Editor<S>) -> Result<(), Error> {
     doc.set_pointer("/rows/1/x", 2.5)?;
     doc.set_pointer("/rows/-", &json!({"x": 4, "s": "another text", "more": true}))?;
     doc.remove_pointer("/rows/0")?;
@@ -142,9 +142,6 @@ fn handles_are_stale_after_going_back() {
 
 #[test]
 fn without_a_transaction() {
-    let mut buffer = [0; 64];
-    let mut doc = Editor::create(&mut buffer[..]).unwrap();
-    assert_eq!(doc.begin_transaction().unwrap_err().kind(), ErrorKind::Unsupported);
     let mut doc = sample();
     assert_eq!(doc.commit_transaction().unwrap_err().kind(), ErrorKind::BadSequence);
     assert_eq!(doc.rollback_transaction().unwrap_err().kind(), ErrorKind::BadSequence);
@@ -160,7 +157,7 @@ fn a_full_log() {
     for room in (0..8_000).step_by(40) {
         let mut buffer = source.to_vec();
         buffer.resize(used + room, 0xA5);
-        let mut doc = Editor::open_unvalidated(Undoable(&mut buffer[..])).unwrap();
+        let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
         doc.validate().unwrap();
         match doc.transaction(edit) {
             Ok(()) => {
@@ -188,7 +185,7 @@ fn a_full_log_ends_the_transaction() {
     let source = json!({"text": "x".repeat(600), "number": 1});
     let mut buffer = source.to_vec();
     buffer.resize(source.as_bytes().len() + 400, 0);
-    let mut doc = Editor::open_unvalidated(Undoable(&mut buffer[..])).unwrap();
+    let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
     doc.validate().unwrap();
     doc.begin_transaction().unwrap();
     let root = doc.root_id().unwrap();
@@ -214,7 +211,7 @@ fn a_full_log_in_the_middle_of_columns() {
         all.push(root, row).unwrap();
     }
     all.compact().unwrap();
-    type Edit = fn(&mut Editor<Undoable<'_>>) -> Result<(), Error>;
+    type Edit = fn(&mut Editor<&mut [u8]>) -> Result<(), Error>;
     let edits: [Edit; 8] = [
         |doc| doc.truncate(doc.root_id().unwrap(), 0),
         |doc| doc.truncate(doc.root_id().unwrap(), 3),
@@ -230,7 +227,7 @@ fn a_full_log_in_the_middle_of_columns() {
         for edit in edits {
             let mut buffer = all.to_vec();
             buffer.resize(all.as_bytes().len() + room, 0xA5);
-            let mut doc = Editor::open_unvalidated(Undoable(&mut buffer)).unwrap();
+            let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
             doc.validate().unwrap();
             if doc.begin_transaction().is_err() {
                 continue;
@@ -259,7 +256,7 @@ fn a_full_log_while_a_row_of_a_list_leaves_it() {
     for room in 0..400 {
         let mut buffer = all.to_vec();
         buffer.resize(all.as_bytes().len() + room, 0);
-        let mut doc = Editor::open_unvalidated(Undoable(&mut buffer)).unwrap();
+        let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
         doc.validate().unwrap();
         doc.begin_transaction().unwrap();
         match doc.remove_pointer("/0/1/0") {
@@ -287,7 +284,7 @@ fn parts_without_half_a_transaction() {
         doc.set_root(1).unwrap();
         doc
     };
-    let storage = begun().into_parts().0;
+    let storage = begun().into_storage();
     let doc = Editor::open_unvalidated(storage).unwrap();
     assert_eq!(doc.as_bytes(), before);
 
@@ -320,27 +317,32 @@ fn limits_and_trust_come_back() {
     assert_eq!(doc.as_bytes(), bytes);
 }
 
-/// An observer sees what is taken back, so that a copy follows.
+/// A listener hears of what is taken back, so that a copy follows.
 #[test]
 fn the_hook_sees_what_is_taken_back() {
+    /// The ranges that were told of.
     #[derive(Default)]
-    struct Copy(Vec<u8>);
-    impl Observer for Copy {
-        fn write(&mut self, offset: u64, old: &[u8], new: &[u8]) {
-            let range = offset as usize..offset as usize + new.len();
-            self.0.resize(self.0.len().max(range.end), 0);
-            assert_eq!(&self.0[range.clone()], old);
-            self.0[range].copy_from_slice(new);
+    struct Told(Vec<std::ops::Range<usize>>);
+    impl Listener for Told {
+        fn will_change(&mut self, _: &[u8], offset: u64, length: u64) {
+            self.0.push(offset as usize..(offset + length) as usize);
         }
     }
-    let mut doc = Editor::create_with(VecStorage::default(), Copy::default()).unwrap();
+    let mut doc = DocBuf::new().unwrap();
     doc.set_root(&sample()).unwrap();
     let before = doc.as_bytes().to_vec();
     doc.begin_transaction().unwrap();
     edit(&mut doc).unwrap();
     doc.compact().unwrap();
+    let mut copy = doc.as_bytes().to_vec();
+    doc.listen(Told::default());
     doc.rollback_transaction().unwrap();
     assert_eq!(doc.as_bytes(), before);
-    assert_eq!(&doc.observer().0[..before.len()], before);
+    copy.resize(before.len(), 0);
+    let Told(ranges) = doc.stop_listening().unwrap();
+    for range in ranges.into_iter().filter(|range| range.end <= before.len()) {
+        copy[range.clone()].copy_from_slice(&doc.as_bytes()[range]);
+    }
+    assert!(copy == before);
     Doc::open(&before).unwrap().validate().unwrap();
 }

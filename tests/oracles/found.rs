@@ -3,7 +3,7 @@
 //! history.
 use livebuf::*;
 
-fn valid<S: Storage, O: Observer>(doc: &Editor<S, O>) {
+fn valid<S: Storage>(doc: &Editor<S>) {
     doc.doc().validate().map(|_| ()).unwrap();
 }
 

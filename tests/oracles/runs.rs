@@ -1,8 +1,8 @@
 //! Runs of texts: edited as a plain list is, in few bytes, and given up once at most.
 
-use livebuf::{Column, DocBuf, Editor, New, NodeId, Valid, VecStorage};
+use livebuf::{Column, DocBuf, New, NodeId, Storage, Valid};
 use livebuf_fuzz::input::Random;
-use livebuf_fuzz::shadow::Shadow;
+use livebuf_fuzz::shadow::{Shadow, shadow};
 use livebuf_fuzz::tree::Tree;
 
 type Model = Vec<Option<String>>;
@@ -48,7 +48,7 @@ impl Shape {
         Tree::Array(elements.collect()).to_document()
     }
 
-    fn column<'a>(self, doc: &'a Editor<VecStorage, Shadow>) -> Option<Column<'a, Valid>> {
+    fn column<'a>(self, doc: &'a DocBuf) -> Option<Column<'a, Valid>> {
         let array = doc.valid().unwrap().root().as_array().unwrap();
         match self {
             Shape::Array => Some(array.as_column()),
@@ -57,7 +57,7 @@ impl Shape {
         }
     }
 
-    fn set(self, doc: &mut Editor<VecStorage, Shadow>, root: NodeId, at: usize, to: New<'_>) {
+    fn set(self, doc: &mut DocBuf, root: NodeId, at: usize, to: New<'_>) {
         match self {
             Shape::Array => doc.set(root, at, to).unwrap(),
             Shape::Rows => doc.set_pointer(&format!("/{at}/text"), to).unwrap(),
@@ -66,20 +66,20 @@ impl Shape {
     }
 }
 
-fn observed(doc: &DocBuf) -> Editor<VecStorage, Shadow> {
-    let mut copy = Editor::create_with(VecStorage::default(), Shadow::default()).unwrap();
+fn observed(doc: &DocBuf) -> DocBuf {
+    let mut copy = DocBuf::new().unwrap();
+    Shadow::listen(&mut copy);
     copy.set_root(doc.doc().root()).unwrap();
     copy
 }
 
-fn is_run(shape: Shape, doc: &Editor<VecStorage, Shadow>) -> bool {
+fn is_run(shape: Shape, doc: &DocBuf) -> bool {
     shape.column(doc).is_some_and(|column| column.run().is_some())
 }
 
-fn check(shape: Shape, doc: &Editor<VecStorage, Shadow>, model: &Model) {
-    let mut shadow = doc.observer().bytes.clone();
-    shadow.resize(doc.as_bytes().len(), 0);
-    assert!(shadow == doc.as_bytes(), "the write hook saw all");
+fn check(shape: Shape, doc: &DocBuf, model: &Model) {
+    let copy = doc.listener::<Shadow>().unwrap().copy(doc.storage().bytes());
+    assert!(copy[..doc.as_bytes().len()] == *doc.as_bytes(), "the write hook told of all");
     doc.doc().validate().expect("an edited document is valid");
     let Some(column) = shape.column(doc) else { return assert!(model.is_empty()) };
     let texts: Vec<_> = column.strs().map(|text| text.map(str::to_owned)).collect();
@@ -176,9 +176,9 @@ fn texts_of_runs_are_set_in_few_bytes() {
     let mut doc = observed(&Shape::Rows.document(&numbered(2_000, 30)));
     let root = doc.root_id().unwrap();
     let mut set = |at: usize, to: &str| {
-        doc.observer_mut().reported = 0;
+        shadow(&mut doc).reported = 0;
         Shape::Rows.set(&mut doc, root, at, New::Str(to));
-        doc.observer().reported
+        shadow(&mut doc).reported
     };
     assert!(set(7, &"x".repeat(30)) <= 30 + 16);
     assert!(set(1_000, &"y".repeat(29)) <= 2 * (30_000 + 4 * 1_000));
@@ -193,7 +193,7 @@ fn a_run_is_given_up_once() {
     let mut doc = observed(&Shape::Array.document(&numbered(5_000, 40)));
     let root = doc.root_id().unwrap();
     let used = doc.as_bytes().len();
-    doc.observer_mut().reported = 0;
+    shadow(&mut doc).reported = 0;
     let mut model = numbered(5_000, 40);
     for step in 0..400 {
         // At the front and at the end, shorter and longer, as a text and as null.
@@ -204,7 +204,7 @@ fn a_run_is_given_up_once() {
     }
     check(Shape::Array, &doc, &model);
     assert!(!is_run(Shape::Array, &doc));
-    let reported = doc.observer().reported;
+    let reported = shadow(&mut doc).reported;
     assert!(reported < 6 * used, "{reported} bytes for 400 edits of {used}");
 }
 
@@ -242,9 +242,9 @@ fn arrays_of_texts_are_emptied_at_once() {
     let column = doc.valid().unwrap().root().as_array().unwrap().table().unwrap().column("a");
     assert!(column.unwrap().elements().is_some_and(|texts| texts.run().is_some()));
     let used = doc.as_bytes().len();
-    doc.observer_mut().reported = 0;
+    shadow(&mut doc).reported = 0;
     doc.set_pointer("/0/a", New::Null).unwrap();
-    assert!(doc.observer().reported < 2 * used, "{} bytes", doc.observer().reported);
+    assert!(shadow(&mut doc).reported < 2 * used, "{} bytes", shadow(&mut doc).reported);
     doc.doc().validate().unwrap();
     assert_eq!(doc.pointer("/19/a/999").unwrap().unwrap().as_str().unwrap(), Some("18981"));
 }

@@ -1,11 +1,9 @@
 //! Space comes back, secrets do not, and what fails changes nothing.
 
-use livebuf::{
-    DocBuf, Editor, Error, ErrorKind, Limits, New, NodeId, Observer, Result, Storage, VecStorage,
-};
+use livebuf::{DocBuf, Editor, Error, ErrorKind, Limits, New, NodeId, Result, Storage, VecStorage};
 use livebuf_fuzz::fresh::text;
 use livebuf_fuzz::input::Random;
-use livebuf_fuzz::shadow::Shadow;
+use livebuf_fuzz::shadow::{Shadow, shadow};
 use livebuf_fuzz::walk;
 
 // --- churn ------------------------------------------------------------------
@@ -136,7 +134,7 @@ const NUMBER: &str = "31415926535897932384626433832795028841971";
 const INTEGER: i64 = 0x5EC2_E75E_C2E7_1234;
 
 /// How often a secret lies in the storage, used or not.
-fn secrets<S: Storage, O: Observer>(doc: &Editor<S, O>) -> usize {
+fn secrets<S: Storage>(doc: &Editor<S>) -> usize {
     let bytes = doc.storage().bytes();
     let count = |secret: &[u8]| bytes.windows(secret.len()).filter(|&at| at == secret).count();
     count(LONG.as_bytes())
@@ -339,9 +337,9 @@ fn no_secret_stays_in_columns() {
 
 // --- full buffers -----------------------------------------------------------
 
-type Step<S> = fn(&mut Editor<S, Shadow>) -> Result<()>;
+type Step<S> = fn(&mut Editor<S>) -> Result<()>;
 
-fn node<S: Storage>(doc: &Editor<S, Shadow>, pointer: &str) -> Result<NodeId> {
+fn node<S: Storage>(doc: &Editor<S>, pointer: &str) -> Result<NodeId> {
     doc.find(pointer)?.ok_or(Error::new(ErrorKind::NotFound, 0))
 }
 
@@ -426,8 +424,8 @@ fn full_buffers_say_what_is_missing() {
     let mut room = 32;
     loop {
         let mut buffer = vec![0xA5; room];
-        let shadow = Shadow::of(&buffer);
-        let mut doc = Editor::create_with(&mut buffer[..], shadow).expect("room for a header");
+        let mut doc = Editor::create(&mut buffer[..]).expect("room for a header");
+        Shadow::listen(&mut doc);
         let mut missing = 0;
         for (number, step) in script().into_iter().enumerate() {
             let before = doc.as_bytes().to_vec();
@@ -458,8 +456,8 @@ fn full_buffers_say_what_is_missing() {
             // As much more is enough.
             let mut larger = before.clone();
             larger.resize(room + detail as usize, 0x5A);
-            let shadow = Shadow::of(&larger);
-            let mut copy = Editor::open_unvalidated_with(&mut larger[..], shadow).expect("sound");
+            let mut copy = Editor::open_unvalidated(&mut larger[..]).expect("sound");
+            Shadow::listen(&mut copy);
             copy.validate().expect("valid");
             let again = script()[number](&mut copy);
             assert!(
@@ -480,8 +478,8 @@ fn full_buffers_say_what_is_missing() {
 fn limits_on_the_document_are_kept() {
     let mut limit = 32;
     loop {
-        let mut doc =
-            Editor::create_with(VecStorage::default(), Shadow::default()).expect("memory");
+        let mut doc = DocBuf::new().expect("memory");
+        Shadow::listen(&mut doc);
         let mut limits = Limits::default();
         limits.document = limit;
         doc.set_limits(limits);
@@ -547,7 +545,8 @@ impl Storage for Refusing {
 fn storage_that_refuses_once() {
     for grows in 0.. {
         let storage = Refusing { storage: VecStorage::with_capacity(32).expect("memory"), grows };
-        let mut doc = Editor::create_with(storage, Shadow::default()).expect("room for a header");
+        let mut doc = Editor::create(storage).expect("room for a header");
+        Shadow::listen(&mut doc);
         let mut refused = None;
         for (number, step) in script().into_iter().enumerate() {
             let before = doc.as_bytes().to_vec();
@@ -578,7 +577,8 @@ fn storage_that_refuses_once() {
 /// Setting a scalar over a scalar writes a few bytes, wherever it lies.
 #[test]
 fn a_scalar_set_reports_under_32_bytes() {
-    let mut doc = Editor::create_with(VecStorage::default(), Shadow::default()).expect("memory");
+    let mut doc = DocBuf::new().expect("memory");
+    Shadow::listen(&mut doc);
     let root = doc.set_root(New::object(0)).expect("room").expect("an object");
     let map = doc.set(root, "map", New::Map { capacity: 0 }).expect("room").expect("a map");
     let list = doc.set(root, "list", New::array(0)).expect("room").expect("an array");
@@ -601,11 +601,11 @@ fn a_scalar_set_reports_under_32_bytes() {
     for new in news {
         for number in [0usize, 50, 99] {
             let key = format!("key {number}");
-            let reported = |doc: &mut Editor<VecStorage, Shadow>, what: &str| {
-                let bytes = std::mem::take(&mut doc.observer_mut().reported);
+            let reported = |doc: &mut DocBuf, what: &str| {
+                let bytes = std::mem::take(&mut shadow(doc).reported);
                 assert!(bytes < 32, "{:?} in {what}: {bytes} bytes", new());
             };
-            doc.observer_mut().reported = 0;
+            shadow(&mut doc).reported = 0;
             doc.set(root, &*key, new()).expect("room");
             reported(&mut doc, "a record");
             doc.set(map, &*key, new()).expect("room");
@@ -618,8 +618,9 @@ fn a_scalar_set_reports_under_32_bytes() {
             }
         }
     }
-    let mut doc = Editor::create_with(VecStorage::default(), Shadow::default()).expect("memory");
-    doc.observer_mut().reported = 0;
+    let mut doc = DocBuf::new().expect("memory");
+    Shadow::listen(&mut doc);
+    shadow(&mut doc).reported = 0;
     doc.set_root(7).expect("room");
-    assert!(doc.observer().reported < 32, "the root");
+    assert!(shadow(&mut doc).reported < 32, "the root");
 }

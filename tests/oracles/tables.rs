@@ -64,9 +64,9 @@ fn tables_are_never_much_larger() {
 #[derive(Default)]
 struct Written(u64);
 
-impl livebuf::Observer for Written {
-    fn write(&mut self, _offset: u64, _old: &[u8], new: &[u8]) {
-        self.0 += new.len() as u64;
+impl livebuf::Listener for Written {
+    fn will_change(&mut self, _: &[u8], _: u64, length: u64) {
+        self.0 += length;
     }
 }
 
@@ -90,15 +90,18 @@ fn edits_write_few_bytes() {
     };
     let bytes = Tree::Array((0..100).map(row).collect()).to_document().to_vec();
     let storage = livebuf::VecStorage::from_slice(&bytes).unwrap();
-    let mut doc = Editor::open_unvalidated_with(storage, Written::default()).unwrap();
+    let mut doc = Editor::open_unvalidated(storage).unwrap();
     doc.validate().unwrap();
+    doc.listen(Written::default());
+    let written =
+        |doc: &mut livebuf::DocBuf| std::mem::take(doc.listener_mut::<Written>().unwrap()).0;
     let root = doc.root_id().unwrap();
     let mut pushed = Vec::new();
     for number in 100..20_000 {
         let fresh = row(number).to_document();
         doc.push(root, fresh.doc().root()).unwrap();
         if (number + 1) % 5_000 == 0 {
-            pushed.push(std::mem::take(&mut doc.observer_mut().0));
+            pushed.push(written(&mut doc));
         }
     }
     // 5,000 rows of some 40 bytes and 60 of counts; columns that move are written again.
@@ -109,8 +112,9 @@ fn edits_write_few_bytes() {
     let some = doc.child(root, 12_345usize).unwrap().unwrap();
     doc.set(some, "id", 7).unwrap();
     doc.set(some, "on", false).unwrap();
-    assert!(doc.observer().0 <= 16, "{} bytes written", doc.observer().0);
-    doc.observer_mut().0 = 0;
+    let bytes = written(&mut doc);
+    assert!(bytes <= 16, "{bytes} bytes written");
     doc.set(some, "a further field", 1).unwrap();
-    assert!(doc.observer().0 < 512, "{} bytes written", doc.observer().0);
+    let bytes = written(&mut doc);
+    assert!(bytes < 512, "{bytes} bytes written");
 }

@@ -117,7 +117,7 @@ fn small_buffers() {
     for room in (0..4_000).step_by(40) {
         let mut buffer = sent.clone();
         buffer.resize(sent.len() + room, 0);
-        let mut doc = livebuf::Editor::open_unvalidated(livebuf::Undoable(&mut buffer)).unwrap();
+        let mut doc = livebuf::Editor::open_unvalidated(&mut buffer[..]).unwrap();
         match merge(&mut doc, &patch) {
             Ok(()) => {
                 assert_eq!(livebuf_json::to_string(doc.doc()).unwrap(), expected);

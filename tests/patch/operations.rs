@@ -80,7 +80,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (r#"["foo", "sil"]"#, r#"[{"op": "replace", "path": "/1", "value": ["foo", "bar"]}]"#, r#"["foo", ["foo", "bar"]]"#),
     (r#"{"foo": "bar"}"#, r#"[{"op": "replace", "path": "", "value": {"baz": "qux"}}]"#, r#"{"baz": "qux"}"#),
     (r#"{"foo": null}"#, r#"[{"op": "replace", "path": "/foo", "value": "truthy"}]"#, r#"{"foo": "truthy"}"#),
-    (r#"["foo"]"#, r#"[{"op": "replace", "path": "/1", "value": 1}]"#, "!the array has 1 elements"),
+    (r#"["foo"]"#, r#"[{"op": "replace", "path": "/1", "value": 1}]"#, "!the array has 1 element;"),
     (r#"["foo"]"#, r#"[{"op": "replace", "path": "/-", "value": 1}]"#, "!- is the place"),
     (r#"[""]"#, r#"[{"op": "replace", "path": "/00", "value": 1}]"#, r#"!"00" is no index"#),
     (r#"{"foo": "bar"}"#, r#"[{"op": "replace", "path": "/foo/bar", "value": 0}]"#, r#"!the value at "/foo""#),
@@ -306,14 +306,9 @@ fn fixed_buffers() {
     let patch: Patch = r#"[{"op": "add", "path": "/a", "value": [1, 2, 3]}, {"op": "move", "from": "/a", "path": "/b"}]"#
         .parse()
         .unwrap();
-    let mut buffer = [0; 600];
-    let mut doc = livebuf::Editor::create(&mut buffer[..]).unwrap();
-    doc.set_root(livebuf::New::object(2)).unwrap();
-    let error = patch.apply(&mut doc).unwrap_err();
-    assert!(error.to_string().contains("Undoable"), "{error}");
     for room in (40..600).step_by(8) {
         let mut buffer = vec![0; room];
-        let Ok(mut doc) = livebuf::Editor::create(livebuf::Undoable(&mut buffer)) else { continue };
+        let Ok(mut doc) = livebuf::Editor::create(&mut buffer[..]) else { continue };
         if doc.set_root(livebuf::New::object(2)).is_err() {
             continue;
         }

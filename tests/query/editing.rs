@@ -1,6 +1,6 @@
 //! Edits of all matches: which places they reach, and that they happen whole or not at all.
 
-use livebuf::{Checked, DocBuf, Editor, Error, ErrorKind, Result, Undoable, Value, json};
+use livebuf::{Checked, DocBuf, Editor, Error, ErrorKind, Result, Value, json};
 use livebuf_query::{Query, remove_all, set_all, update_all};
 
 fn text(doc: &DocBuf) -> String {
@@ -119,7 +119,7 @@ fn a_buffer_with_too_little_room_stays_as_it_was() {
     for room in (0..4_000).step_by(100) {
         let mut buffer = document.to_vec();
         buffer.resize(document.as_bytes().len() + room, 0);
-        let mut doc = Editor::open_unvalidated(Undoable(&mut buffer)).unwrap();
+        let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
         match set_all(&mut doc, &query("$.a[*]"), "forty bytes of text that need some room.") {
             Ok(count) => assert_eq!(count, 8),
             Err(error) => {

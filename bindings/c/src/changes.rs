@@ -4,7 +4,7 @@
 use core::ffi::c_void;
 use core::slice;
 
-use crate::document::{OnChange, livebuf_doc};
+use crate::document::{self, OnChange, livebuf_doc};
 use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// Calls `callback` before each change of the document's bytes, until it is called again with
@@ -40,7 +40,7 @@ unsafe fn tell(
 ) -> livebuf_status {
     // SAFETY: the caller's word.
     let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
-    let result = doc.editor().map(|editor| editor.storage().tell(on_change, user));
+    let result = doc.editor_mut().map(|editor| document::tell(editor, on_change, user));
     doc.status(result)
 }
 
@@ -119,14 +119,14 @@ pub unsafe extern "C" fn livebuf_record_end(
 ) -> livebuf_status {
     // SAFETY: the caller's word.
     let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
-    let end = || -> Result<()> {
+    let mut end = || -> Result<()> {
         // SAFETY: the caller's word.
         let recorder = unsafe { recorder.as_mut() }.ok_or(NULL)?;
-        let storage = doc.editor()?.storage();
-        if storage.told() != Some((&raw mut *recorder).cast()) {
+        let editor = doc.editor_mut()?;
+        if editor.storage().told() != Some((&raw mut *recorder).cast()) {
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_BAD_SEQUENCE));
         }
-        storage.tell(None, core::ptr::null_mut());
+        document::tell(editor, None, core::ptr::null_mut());
         recorder.length = doc.length;
         // SAFETY: the recorder is one that `livebuf_record` made.
         let (ranges, count) = unsafe { noted(recorder) };

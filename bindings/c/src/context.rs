@@ -80,7 +80,7 @@ const SYSTEM: livebuf_allocator = livebuf_allocator {
 };
 
 fn refused(size: u64) -> Error {
-    Error::with_detail(ErrorKind::Io, 0, size)
+    Error::out_of_memory(size)
 }
 
 impl livebuf_allocator {

@@ -9,7 +9,7 @@ use core::{ptr, slice};
 use livebuf::{Delta, DeltaError, Editor, History, Recorder, State};
 
 use crate::context::{copy_out, hand_out, hand_out_of, livebuf_allocator};
-use crate::document::{Memory, bytes_of, edit, guard, livebuf_doc};
+use crate::document::{Memory, bytes_of, edit, guard, livebuf_doc, tell};
 use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// The recorder keeps overwritten bytes: the delta can be inverted.
@@ -115,12 +115,12 @@ struct Watch(*mut Recorder);
 
 impl Watch {
     /// Notes the changes of a document that tells nobody else of them.
-    fn begin(editor: &Editor<Memory>, recorder: Recorder) -> Result<Watch> {
+    fn begin(editor: &mut Editor<Memory>, recorder: Recorder) -> Result<Watch> {
         if editor.storage().told().is_some() || editor.transactions() > 0 {
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_BAD_SEQUENCE));
         }
         let watch = Watch(Box::into_raw(Box::new(recorder)));
-        editor.storage().tell(Some(note), watch.0.cast());
+        tell(editor, Some(note), watch.0.cast());
         editor.storage().led.set(true);
         Ok(watch)
     }
@@ -148,11 +148,11 @@ impl Watch {
     }
 
     /// Ends it; the document may be another one, or closed.
-    fn end(self, editor: Option<&Editor<Memory>>) {
+    fn end(self, editor: Option<&mut Editor<Memory>>) {
         if let Some(editor) = editor
             && editor.storage().told() == Some(self.0.cast())
         {
-            editor.storage().tell(None, ptr::null_mut());
+            tell(editor, None, ptr::null_mut());
         }
         // SAFETY: made by `begin`, and nobody is told of it any more.
         drop(unsafe { Box::from_raw(self.0) });
@@ -176,10 +176,10 @@ unsafe extern "C" fn note(user: *mut c_void, bytes: *const u8, offset: usize, le
 }
 
 /// # Safety
-/// `doc` is NULL or a document.
-unsafe fn editor_of<'d>(doc: *const livebuf_doc) -> Result<&'d Editor<Memory>> {
+/// `doc` is NULL or a document that nobody else uses now.
+unsafe fn editor_of<'d>(doc: *mut livebuf_doc) -> Result<&'d mut Editor<Memory>> {
     // SAFETY: the caller's word.
-    unsafe { doc.as_ref() }.ok_or(NULL)?.editor()
+    unsafe { doc.as_mut() }.ok_or(NULL)?.editor_mut()
 }
 
 /// Notes the changes of a document to make a delta of them: got from livebuf_delta_begin.

@@ -83,10 +83,6 @@ pub(crate) struct Memory {
     pub(crate) capacity: usize,
     /// NULL for memory that does not grow.
     pub(crate) owner: *mut Owner,
-    /// Bytes that may be written without telling of it: all, or none where a transaction is open
-    /// or a function is to be told.
-    unwatched: Cell<usize>,
-    watched: bool,
     /// Deltas are made of what is told: the document's state follows from them alone.
     #[cfg(feature = "std")]
     pub(crate) led: Cell<bool>,
@@ -101,13 +97,10 @@ impl Memory {
 
     pub(crate) fn of(pointer: *mut u8, capacity: usize, owner: *mut Owner) -> Memory {
         let user = Cell::new(core::ptr::null_mut());
-        let unwatched = Cell::new(capacity);
         Memory {
             pointer,
             capacity,
             owner,
-            unwatched,
-            watched: false,
             #[cfg(feature = "std")]
             led: Cell::new(false),
             on_change: Cell::new(None),
@@ -124,19 +117,13 @@ impl Memory {
         }
     }
 
-    /// Tells this function of changes from here on.
-    pub(crate) fn tell(&self, on_change: Option<OnChange>, user: *mut c_void) {
+    /// Tells this function of changes from here on. The editor must ask anew
+    /// ([`tell`](crate::document::tell)).
+    fn tell(&self, on_change: Option<OnChange>, user: *mut c_void) {
         self.on_change.set(on_change);
         self.user.set(user);
         #[cfg(feature = "std")]
         self.led.set(false);
-        self.seal();
-    }
-
-    /// Sets which bytes may be written without telling of it.
-    fn seal(&self) {
-        let is_watched = self.watched || self.on_change.get().is_some();
-        self.unwatched.set(if is_watched { 0 } else { self.capacity });
     }
 
     /// The pointer for the function that is told of changes, if there is one.
@@ -151,21 +138,13 @@ impl Storage for Memory {
     // a context is, with its undo log.
     const FIXED: bool = true;
 
-    const SEALS: bool = true;
-
-    #[inline]
-    fn unwatched(&mut self) -> &mut [u8] {
-        // SAFETY: as `bytes_mut`: these are the first of them, or none.
-        unsafe { slice::from_raw_parts_mut(self.pointer, self.unwatched.get()) }
-    }
-
-    fn set_watched(&mut self, watched: bool) {
-        self.watched = watched;
-        self.seal();
-    }
-
     fn log_behind(&self) -> bool {
         self.owner.is_null()
+    }
+
+    #[inline]
+    fn hears(&self) -> bool {
+        self.on_change.get().is_some()
     }
 
     #[inline]
@@ -194,9 +173,7 @@ impl Storage for Memory {
         match unsafe { self.owner.as_ref() }.map(|owner| owner.grow) {
             Some(grow) => {
                 // SAFETY: the owner's own function.
-                let grown = unsafe { grow(self.owner, self, capacity) };
-                self.seal();
-                grown
+                unsafe { grow(self.owner, self, capacity) }
             }
             None => {
                 let length = self.capacity as u64;
@@ -205,6 +182,12 @@ impl Storage for Memory {
             }
         }
     }
+}
+
+/// Tells this function of the document's changes from here on, or none.
+pub(crate) fn tell(editor: &mut Editor<Memory>, on_change: Option<OnChange>, user: *mut c_void) {
+    editor.storage().tell(on_change, user);
+    editor.watch();
 }
 
 /// Runs what must not panic; if it does all the same, the caller is told.
@@ -350,7 +333,7 @@ impl livebuf_doc {
     #[cfg(feature = "std")]
     pub(crate) fn end_editor(&mut self) {
         let Ok(editor) = self.editor_mut() else { return };
-        editor.storage().tell(None, core::ptr::null_mut());
+        tell(editor, None, core::ptr::null_mut());
         while editor.rollback_transaction().is_ok() {}
         self.renew();
         self.private_state = 0;

@@ -507,7 +507,7 @@ impl Document {
         }
         if let Some(editor) = state.editor.take() {
             state.editor =
-                Some(Editor::open_unvalidated(editor.into_parts().0).map_err(error::raise)?);
+                Some(Editor::open_unvalidated(editor.into_storage()).map_err(error::raise)?);
         }
         state.edits += 1;
         state.layout = new_layout();
@@ -923,11 +923,11 @@ impl Document {
         let Some(editor) = state.editor.take() else { return Ok(()) };
         drop(state);
         if is_exported {
-            document.keep_for_exports(editor.into_parts().0);
+            document.keep_for_exports(editor.into_storage());
             return Ok(());
         }
         let used = editor.as_bytes().len() as u64;
-        let memory = editor.into_parts().0;
+        let memory = editor.into_storage();
         py.detach(|| memory.into_shared().map_or(Ok(()), |file| file.finish(used)))
             .map_err(|failure| os_error(py, failure, None))
     }

@@ -90,7 +90,7 @@ pub(crate) fn bytes<'py>(
     let copy = |document: &Editor<Memory>| error::bytes(py, document.as_bytes());
     encode(object, default, options, copy, |document| {
         let used = document.as_bytes().len();
-        document.into_parts().0.into_bytes(py, used)
+        document.into_storage().into_bytes(py, used)
     })
 }
 
@@ -130,7 +130,7 @@ fn encode<R>(
         (take(document), Memory::nothing())
     } else {
         let made = copy(&document);
-        let mut memory = document.into_parts().0;
+        let mut memory = document.into_storage();
         // For the next document, and so that nothing stays of this.
         memory.bytes_mut()[..used].fill(0);
         (made, memory)

@@ -327,8 +327,7 @@ impl Memory {
     /// Makes room in memory of our own, in place if there is spare room.
     fn grow_own(&mut self, py: Python<'_>, wanted: usize, ahead: usize) -> Result<()> {
         if wanted > self.allocated() {
-            self.reallocate(py, ahead)
-                .map_err(|_| Error::with_detail(ErrorKind::Io, 0, wanted as u64))?;
+            self.reallocate(py, ahead).map_err(|_| Error::out_of_memory(wanted as u64))?;
         }
         // Goes a little further than wanted, so that small edits need not come here each time.
         let length = ahead.min(self.length + (1 << 16)).max(wanted).min(self.allocated());
@@ -479,7 +478,7 @@ impl Storage for Memory {
     }
 
     fn grow(&mut self, capacity: u64) -> Result<()> {
-        let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
+        let refused = || Error::out_of_memory(capacity);
         let wanted = usize::try_from(capacity).map_err(|_| refused())?;
         let ahead = self.ahead(wanted);
         match &mut self.owner {

@@ -236,7 +236,7 @@ impl Document {
     /// Ends the reading of a partial document: views of it are closed. Exports keep its memory.
     fn end(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.lock(py)?;
-        let memory = state.editor.take().map(|editor| editor.into_parts().0);
+        let memory = state.editor.take().map(|editor| editor.into_storage());
         if let Some(memory) = memory {
             self.keep_for_exports(memory);
         }

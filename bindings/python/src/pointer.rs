@@ -180,8 +180,9 @@ fn explain(error: Error, root: Value<'_>, pointer: &str) -> Held<Fault> {
     }
     Ok(match error.kind() {
         IndexOutOfRange => Fault::Index(format!(
-            "no place {pointer:?}: the array has {} elements; \"-\" is behind the last",
-            error.detail()
+            "no place {pointer:?}: the array has {} element{}; \"-\" is behind the last",
+            error.detail(),
+            if error.detail() == 1 { "" } else { "s" }
         )),
         NotFound => Fault::Missing(format!("no place {pointer:?}")),
         _ => Fault::Core(error),

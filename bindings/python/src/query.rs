@@ -229,11 +229,17 @@ enum Step {
 }
 
 impl Step {
-    fn of(step: &Key<'_>) -> Step {
-        match *step {
-            Key::Key(key) => Step::Key(key.into()),
+    fn of(step: &Key<'_>) -> livebuf::Result<Step> {
+        Ok(match *step {
+            Key::Key(key) => {
+                let mut text = String::new();
+                let refused = |_| livebuf::Error::out_of_memory(key.len() as u64);
+                text.try_reserve_exact(key.len()).map_err(refused)?;
+                text.push_str(key);
+                Step::Key(text.into_boxed_str())
+            }
             Key::Index(index) => Step::Index(index),
-        }
+        })
     }
 
     fn get(&self) -> Key<'_> {
@@ -248,6 +254,8 @@ impl Step {
 struct Shared {
     above: Option<Arc<Shared>>,
     step: Step,
+    /// How many steps lead to it.
+    count: usize,
 }
 
 impl Drop for Shared {
@@ -271,10 +279,17 @@ struct Place {
 }
 
 impl Place {
-    fn steps(&self) -> Vec<Key<'_>> {
-        let mut steps: Vec<Key<'_>> = self.last.iter().map(Step::get).collect();
+    /// How many steps lead to it.
+    fn len(&self) -> usize {
+        self.above.as_ref().map_or(0, |above| above.count) + usize::from(self.last.is_some())
+    }
+
+    /// The steps behind the first ones, which are so many.
+    fn steps_after(&self, first: usize) -> Vec<Key<'_>> {
+        let mut steps = Vec::with_capacity(self.len().saturating_sub(first));
+        steps.extend(self.last.iter().map(Step::get));
         let mut above = self.above.as_deref();
-        while let Some(shared) = above {
+        while let Some(shared) = above.filter(|shared| shared.count > first) {
             steps.push(shared.step.get());
             above = shared.above.as_deref();
         }
@@ -284,31 +299,51 @@ impl Place {
 
     /// Whether all steps of the place behind this one are of this one, too.
     fn shared_by(&self, next: &Place) -> bool {
-        next.steps().len() == next.shared
+        next.len() == next.shared
     }
 
     fn location(&self) -> Location<'_> {
-        self.steps().into_iter().collect()
+        self.steps_after(0).into_iter().collect()
     }
 }
 
 /// Makes places of which each shares what it can with the one before.
 #[derive(Default)]
-struct Places(Vec<Arc<Shared>>);
+struct Places {
+    above: Vec<Arc<Shared>>,
+    /// Steps made since memory for them was last asked for.
+    made: usize,
+}
+
+/// Bytes that a step on the way takes in memory of its own.
+const STEP: usize = size_of::<Shared>() + 4 * size_of::<usize>();
+/// So many steps are made before the system is asked for memory for more.
+const STEPS_AHEAD: usize = 1024;
 
 impl Places {
     /// The next one, of whose steps so many are those of the one before.
-    fn next(&mut self, steps: &[Key<'_>], shared: usize) -> Place {
+    fn next(&mut self, steps: &[Key<'_>], shared: usize) -> livebuf::Result<Place> {
         let Some((last, above)) = steps.split_last() else {
-            self.0.clear();
-            return Place::default();
+            self.above.clear();
+            return Ok(Place::default());
         };
-        self.0.truncate(shared.min(above.len()));
-        for step in &above[self.0.len()..] {
-            let above = self.0.last().cloned();
-            self.0.push(Arc::new(Shared { above, step: Step::of(step) }));
+        self.above.truncate(shared.min(above.len()));
+        for (step, count) in above.iter().zip(1..).skip(self.above.len()) {
+            self.ask_for_memory()?;
+            let above = self.above.last().cloned();
+            self.above.push(Arc::new(Shared { above, step: Step::of(step)?, count }));
         }
-        Place { above: self.0.last().cloned(), last: Some(Step::of(last)), shared }
+        self.ask_for_memory()?;
+        Ok(Place { above: self.above.last().cloned(), last: Some(Step::of(last)?), shared })
+    }
+
+    /// Called for each step: those that are made next are too small to be asked for one by one.
+    fn ask_for_memory(&mut self) -> livebuf::Result<()> {
+        if self.made.is_multiple_of(STEPS_AHEAD) {
+            livebuf::raw::require_memory(2 * STEPS_AHEAD * STEP)?;
+        }
+        self.made += 1;
+        Ok(())
     }
 }
 
@@ -430,7 +465,7 @@ fn at<'py>(
     document: &Bound<'py, Document>,
     base: &Base,
     way: &mut Way,
-    steps: &[Key<'_>],
+    place: &Place,
 ) -> Held<Bound<'py, PyAny>> {
     const GONE: Fault = Fault::Stale("its place is gone");
     let _pause = CollectorPause::new();
@@ -438,7 +473,8 @@ fn at<'py>(
     let Some(root) = base.node(py, state)? else {
         return decode::scalar(py, &editor.doc().root());
     };
-    for (depth, &step) in steps.iter().enumerate().skip(way.len()) {
+    let first = way.len();
+    for (step, depth) in place.steps_after(first).into_iter().zip(first + 1..) {
         let (node, under) = match way.last() {
             None => (root, base.above(py, step)),
             Some((node, view)) => {
@@ -460,7 +496,7 @@ fn at<'py>(
         };
         let value = value.ok_or(GONE)?;
         if !is_container(value.kind()) {
-            return match depth + 1 == steps.len() {
+            return match depth == place.len() {
                 true => decode::scalar(py, &value),
                 false => Err(GONE),
             };
@@ -556,7 +592,8 @@ impl Matches {
         let mut matches = query.find(value);
         while let Some(value) = matches.next_value() {
             value.map_err(search)?;
-            found.push(shared.next(matches.steps(), matches.shared()));
+            let place = shared.next(matches.steps(), matches.shared())?;
+            livebuf::raw::push(&mut found, place, STEP)?;
         }
         Ok(Progress::Found(found.into_iter()))
     }
@@ -597,7 +634,10 @@ impl Matches {
             let mut found = Vec::new();
             *progress = loop {
                 match walk.next_value() {
-                    Some(Ok(_)) => found.push(places.next(walk.steps(), walk.shared())),
+                    Some(Ok(_)) => {
+                        let place = places.next(walk.steps(), walk.shared())?;
+                        livebuf::raw::push(&mut found, place, STEP)?;
+                    }
                     None => break Progress::Found(found.into_iter()),
                     Some(Err(failure)) => {
                         *progress = match INTERRUPTED.get() {
@@ -629,7 +669,7 @@ impl Matches {
                 // document counts, and while the lock is held there is none.
                 match walk.next_value().transpose() {
                     Ok(Some(value)) => {
-                        let place = places.next(walk.steps(), walk.shared());
+                        let place = places.next(walk.steps(), walk.shared())?;
                         if !is_container(value.kind()) {
                             way.truncate(place.shared);
                             *count += 1;
@@ -657,7 +697,7 @@ impl Matches {
         };
         way.truncate(place.shared);
         *count += 1;
-        let value = at(py, &state, document, &self.base, way, &place.steps())?.unbind();
+        let value = at(py, &state, document, &self.base, way, &place)?.unbind();
         Ok(Some(Match { value, place }))
     }
 }
@@ -802,22 +842,17 @@ pub(crate) fn update_all(
     let (py, query) = (function.py(), compiled(query, parameters)?);
     let (places, edits) = uninterrupted(py, || {
         base.look(py, |_, state| {
-            let found = query.find(base.value(py, state)?);
-            let found = found.map(|found| found.map(|found| found.into_location()));
-            let found = found.collect::<livebuf::Result<Vec<Location<'_>>>>();
-            let mut found = found.map_err(search)?;
-            found.sort_unstable();
-            found.dedup();
+            let found = query.locations(base.value(py, state)?).map_err(search)?;
             // The deepest and last first, as in the core.
             let (mut shared, mut before) = (Places::default(), Vec::new());
-            let places = found.iter().rev().map(|place| {
+            let mut places = error::room_for(found.len())?;
+            for place in found.iter().rev() {
                 let steps = place.steps();
                 let same = steps.iter().zip(&before).take_while(|(one, two)| one == two).count();
-                let place = shared.next(&steps, same);
+                places.push(shared.next(&steps, same)?);
                 before = steps;
-                place
-            });
-            Ok((places.collect::<Vec<_>>(), state.edits))
+            }
+            Ok((places, state.edits))
         })
     })?;
     // A match lies within the next one if it has all of its steps.
@@ -831,13 +866,13 @@ pub(crate) fn update_all(
     if base.look(py, |_, state| Ok(state.edits))? != edits {
         return Err(Fault::Edited.into());
     }
-    let mut updates = Vec::new();
+    let mut updates = error::room_for(places.len())?;
     for place in &places {
         let value = seen.look(py, |document, state| {
             if !is_nested && state.edits != edits {
                 return Err(Fault::Edited);
             }
-            at(py, state, document, &seen, &mut Vec::new(), &place.steps())
+            at(py, state, document, &seen, &mut Vec::new(), place)
         })?;
         let new = function.call1((&value,))?;
         if new.is(&value) {
@@ -848,10 +883,10 @@ pub(crate) fn update_all(
         }
         updates.push((place, new));
     }
-    let given: Vec<(&Place, Given<'_>)> = updates
-        .iter()
-        .map(|(place, new)| Ok((*place, Given::of(new)?)))
-        .collect::<PyResult<_>>()?;
+    let mut given: Vec<(&Place, Given<'_>)> = error::room_for(updates.len())?;
+    for (place, new) in &updates {
+        given.push((*place, Given::of(new)?));
+    }
     if given.is_empty() {
         return Ok(0);
     }

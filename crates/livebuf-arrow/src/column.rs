@@ -278,7 +278,7 @@ impl Validity {
 /// So many bytes, and more, were wanted.
 #[cold]
 fn out_of_memory(bytes: usize) -> Error {
-    livebuf::Error::with_detail(livebuf::ErrorKind::Io, 0, bytes as u64).into()
+    livebuf::Error::out_of_memory(bytes as u64).into()
 }
 
 fn present(slot: Slot) -> Slot {

@@ -56,7 +56,7 @@ impl Error {
 
     /// The other side says that there is no memory.
     pub(crate) fn of_memory(mut self) -> Error {
-        self.0.core = Some(livebuf::Error::with_detail(livebuf::ErrorKind::Io, 0, 0));
+        self.0.core = Some(livebuf::Error::out_of_memory(0));
         self
     }
 

@@ -7,8 +7,15 @@ use std::path::PathBuf;
 /// JSON-like documents that you read without parsing and edit in place.
 ///
 /// FILE is a LiveBuf document (made by "livebuf from-json"), or - for standard
-/// input. Commands that only read take JSON and logs, too: of them a document is made in memory, of
-/// a log an array of its rows.
+/// input. Commands that only read take JSON, JSON lines and logs, too: of them a document is made in
+/// memory, of lines and logs an array. Text is JSON lines if its name ends with .ndjson or .jsonl, or
+/// if a second value begins on another line.
+///
+/// Edits of standard input print the edited document. JSON that comes in goes out as JSON, and
+/// lines as lines.
+///
+/// In keys, pointers, paths and messages, control characters are escaped as in JSON. In values that
+/// are printed as JSON those from U+007F on are as they are, which JSON allows.
 ///
 /// POINTER is a JSON pointer (RFC 6901): "/users/0/name"; "" is the whole
 /// document; in a key, ~1 stands for / and ~0 for ~. In JSON's quotes it has JSON's escapes:
@@ -73,6 +80,7 @@ pub(crate) enum Command {
     ///
     ///   'set /lap 56'            as livebuf set
     ///   'push /laps 87.9'        as livebuf push
+    ///   'add /wins 1'            add to a number; integers stay integers
     ///   'remove /note'           as livebuf remove
     ///   'move /draft /final'     remove a value and add it elsewhere
     ///   'copy /best /laps/0'     add a copy of a value
@@ -140,7 +148,6 @@ pub(crate) enum Command {
     /// Print a completion script for a shell
     Completions(Completions),
     /// Print the manual page of a command
-    #[command(hide = true)]
     Man(Man),
     /// Show with a JSON file what a document costs and saves
     Demo(Demo),
@@ -338,7 +345,7 @@ pub(crate) struct Editing {
 
 #[derive(Args, Debug)]
 pub(crate) struct Set {
-    /// The document (- edits standard input and writes to standard output)
+    /// The document (- edits standard input and writes to standard output, JSON as JSON)
     pub(crate) file: PathBuf,
     /// Where to set it: adds or replaces a member, replaces an element; /list/- appends to a
     /// list
@@ -366,7 +373,7 @@ pub(crate) struct Set {
 
 #[derive(Args, Debug)]
 pub(crate) struct Remove {
-    /// The document (- edits standard input and writes to standard output)
+    /// The document (- edits standard input and writes to standard output, JSON as JSON)
     pub(crate) file: PathBuf,
     /// What to remove
     #[arg(value_parser = pointer)]
@@ -384,7 +391,7 @@ pub(crate) struct Remove {
 
 #[derive(Args, Debug)]
 pub(crate) struct Push {
-    /// The document (- edits standard input and writes to standard output)
+    /// The document (- edits standard input and writes to standard output, JSON as JSON)
     pub(crate) file: PathBuf,
     /// Which array
     #[arg(value_parser = pointer)]
@@ -401,7 +408,7 @@ pub(crate) struct Push {
 
 #[derive(Args, Debug)]
 pub(crate) struct EditAll {
-    /// The document (- edits standard input and writes to standard output)
+    /// The document (- edits standard input and writes to standard output, JSON as JSON)
     pub(crate) file: PathBuf,
     /// The edits, in their order (- reads them from standard input, one a line)
     #[arg(required = true, value_name = "OP")]
@@ -431,8 +438,9 @@ pub(crate) struct Query {
     /// Print a JSON object for each row: the values in it by their keys, or by their indexes
     #[arg(long, conflicts_with_all = ["raw", "pretty", "paths", "pointers"])]
     pub(crate) rows: bool,
-    /// Print rows as comma-separated values (RFC 4180), with a line of keys before the others. Text
-    /// is printed as it is, and nothing for null and what is missing
+    /// Print rows as comma-separated values (RFC 4180), with a line of keys before the others, once
+    /// for all files. The columns are the keys that QUERY ends with, in their order, or else those
+    /// that occur. Text is printed as it is, and nothing for null and what is missing
     #[arg(long, conflicts_with_all = ["raw", "pretty", "paths", "pointers", "rows"])]
     pub(crate) csv: bool,
     /// Print text as it is, without quotes and escapes, and bytes as they are
@@ -467,7 +475,7 @@ pub(crate) struct Diff {
 
 #[derive(Args, Debug)]
 pub(crate) struct Patch {
-    /// The document (- edits standard input and writes to standard output)
+    /// The document (- edits standard input and writes to standard output, JSON as JSON)
     pub(crate) file: PathBuf,
     /// JSON patches: JSON text, or files with JSON or documents (- is standard input)
     #[arg(required = true, value_name = "PATCH")]
@@ -478,7 +486,7 @@ pub(crate) struct Patch {
 
 #[derive(Args, Debug)]
 pub(crate) struct Merge {
-    /// The document (- edits standard input and writes to standard output)
+    /// The document (- edits standard input and writes to standard output, JSON as JSON)
     pub(crate) file: PathBuf,
     /// The merge patch: JSON text, or a file with JSON or a document (- is standard input)
     #[arg(value_name = "PATCH", allow_negative_numbers = true)]
@@ -614,7 +622,7 @@ pub(crate) struct Inspect {
 
 #[derive(Args, Debug)]
 pub(crate) struct Compact {
-    /// The document (- is standard input)
+    /// The document (- is standard input; of JSON it makes compact JSON)
     pub(crate) file: PathBuf,
     /// Write to this file (- is standard output) and leave FILE as it is
     #[arg(short, long, value_name = "OUT")]

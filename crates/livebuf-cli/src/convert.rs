@@ -6,14 +6,16 @@ use crate::progress;
 use crate::sink::{
     NewFile, Out, check_new_file, directory, is_stdout, is_temporary, refuse_terminal,
 };
-use crate::source::{Skipped, Source, not_opened, not_read, patiently, read};
+use crate::source::{
+    Skipped, Source, are_many, converted, is_nul, not_opened, not_read, patiently, read,
+};
 use crate::told::{OUTPUT, shown, tell, was_closed};
 use livebuf::mapped::{self, FileEdit};
 use livebuf::{Checked, ColumnType, Doc, DocBuf, DuplicateKeys, Kind, Value};
 use livebuf_json::{NonFinite, NumberPolicy, PrintOptions, ReadOptions};
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -49,7 +51,17 @@ impl FromJson {
     }
 
     fn refused(&self, text: &[u8], error: &livebuf_json::Error) -> Failure {
-        not_read(&self.input, text, self.lines, error)
+        let failure = not_read(&self.input, error);
+        match (is_nul(text, error), self.lines) {
+            (true, true) => failure.with_hint("--skip-bad passes over such lines"),
+            (true, false) => {
+                failure.with_hint("of JSON lines, --lines --skip-bad passes over such ones")
+            }
+            (false, false) if are_many(text, error) => {
+                failure.with_hint("if these are JSON lines, give --lines")
+            }
+            _ => failure,
+        }
     }
 }
 
@@ -104,6 +116,15 @@ pub(crate) fn write(output: &Output, bytes: &[u8]) -> Outcome {
     }
 }
 
+/// A directory that is removed in the end.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 /// Makes documents `000001.lbuf` and so on in a directory: all of them or none.
 fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
     let failure = |path: &Path, error: &io::Error| Failure::io(path, error);
@@ -118,12 +139,19 @@ fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
     let text = read(&args.input)?;
     let options = args.options();
     // A directory beside it, so that a bad line leaves nothing behind.
-    let beside = if output.is_dir() { output } else { directory(output) };
-    let temporary = tempfile::Builder::new()
-        .prefix(".livebuf-")
-        .tempdir_in(beside)
-        .map_err(|error| failure(beside, &error))?;
-    is_temporary(temporary.path());
+    let is_there = output.is_dir();
+    let beside = if is_there { output.join("each") } else { output.to_path_buf() };
+    // Whoever holds this file has the directory of the same name, which a killed command left.
+    let begun = mapped::new_beside(&beside, None);
+    let (_held, lock) = begun.map_err(|error| failure(directory(&beside), &error))?;
+    is_temporary(&lock);
+    let lock = tempfile::TempPath::try_from_path(lock)
+        .map_err(|error| failure(directory(&beside), &error))?;
+    let temporary = lock.with_extension("each");
+    let _ = fs::remove_dir_all(&temporary);
+    fs::create_dir(&temporary).map_err(|error| failure(&temporary, &error))?;
+    is_temporary(&temporary);
+    let temporary = Removed(temporary);
     let (mut made, mut skipped) = (Vec::new(), Skipped::default());
     let mut documents = livebuf_json::documents(&text, &options);
     if args.skip_bad {
@@ -144,7 +172,7 @@ fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
             return Err(Failure::trouble(format!("{}: exists already", target.display()))
                 .with_hint("give -f to write over it, or another directory"));
         }
-        let path = temporary.path().join(&name);
+        let path = temporary.0.join(&name);
         fs::write(&path, document.as_bytes()).map_err(|error| failure(&path, &error))?;
         made.push((path, target));
     }
@@ -246,22 +274,90 @@ fn print(
     options: &PrintOptions,
     not_written: impl Fn(&io::Error) -> Failure,
 ) -> Outcome {
-    let mut line = |value: Value<'_>| {
-        livebuf_json::to_writer(&mut writer, value, options).map_err(|error| {
-            match error.io_error() {
-                Some(error) => not_written(error),
-                None => not_converted(args, &error),
-            }
-        })?;
-        writer.write_all(b"\n").map_err(|error| not_written(&error))
+    let printed = match args.lines {
+        true => to_lines(&mut writer, doc, options),
+        false => livebuf_json::to_writer(&mut writer, doc, options).map(|()| true),
     };
-    let damaged = |error| Failure::document(&args.file, error);
-    match doc.root().as_array().map_err(damaged)? {
-        Some(array) if args.lines => {
-            array.iter().try_for_each(|element| line(element.map_err(damaged)?))
+    let any = printed.map_err(|error| match error.io_error() {
+        Some(error) => not_written(error),
+        None => not_converted(args, &error),
+    })?;
+    let end: &[u8] = if any { b"\n" } else { b"" };
+    writer.write_all(end).map_err(|error| not_written(&error))
+}
+
+/// Prints the elements of an array with line feeds between them. Whether there are any.
+fn to_lines(
+    writer: impl Write,
+    doc: Doc<'_>,
+    options: &PrintOptions,
+) -> Result<bool, livebuf_json::Error> {
+    let mut lines = Lines { writer, depth: 0, in_text: false, escaped: false, any: false };
+    livebuf_json::to_writer(&mut lines, doc, options)?;
+    Ok(lines.any)
+}
+
+/// Makes lines of the compact JSON of an array. Columns are printed as a whole faster than row by
+/// row, several times so.
+struct Lines<W> {
+    writer: W,
+    depth: u32,
+    in_text: bool,
+    escaped: bool,
+    any: bool,
+}
+
+impl<W: Write> Write for Lines<W> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let mut lines = Vec::with_capacity(text.len());
+        for &byte in text {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' => self.escaped = true,
+                b'"' => self.in_text = !self.in_text,
+                _ if self.in_text => {}
+                b'[' | b'{' => {
+                    self.depth += 1;
+                    if self.depth == 1 {
+                        continue;
+                    }
+                }
+                b']' | b'}' => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        continue;
+                    }
+                }
+                b',' if self.depth == 1 => {
+                    lines.push(b'\n');
+                    continue;
+                }
+                _ => {}
+            }
+            lines.push(byte);
         }
-        _ => line(doc.root()),
+        self.any |= !lines.is_empty();
+        self.writer.write_all(&lines)?;
+        Ok(text.len())
     }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// A document as the text that it was made of: JSON, or JSON lines as long as it is an array.
+pub(crate) fn as_json(path: &Path, doc: Doc<'_>, lines: bool) -> Outcome<Vec<u8>> {
+    let (mut text, options) = (Vec::new(), print_options(false));
+    let is_array = doc.root().kind() == Kind::Array;
+    let printed = match lines && is_array {
+        true => to_lines(&mut text, doc, &options),
+        false => livebuf_json::to_writer(&mut text, doc, &options).map(|()| true),
+    };
+    if printed.map_err(|error| not_printed(path, &error))? {
+        text.push(b'\n');
+    }
+    Ok(text)
 }
 
 /// The error of `to-json` when printing fails.
@@ -422,28 +518,42 @@ pub(crate) fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result
 pub(crate) fn compact(args: &Compact) -> Outcome {
     let output = args.output.as_deref();
     let in_place = output.is_none() && args.file != Path::new("-");
-    match output.filter(|_| !is_stdout(output)) {
-        Some(path) => check_new_file(path, args.force)?,
-        None if in_place => {}
-        None => refuse_terminal(BINARY)?,
+    let target = output.filter(|_| !is_stdout(output));
+    if let Some(path) = target {
+        check_new_file(path, args.force)?;
     }
     if !in_place {
         let source = Source::open(&args.file)?;
-        let doc = source.doc(&args.file)?;
-        let compacted = compacted(&args.file, doc)?;
-        match output {
-            Some(path) if !is_stdout(output) => {
+        let is_stdin = args.file == Path::new("-");
+        let made = if is_stdin { converted(&args.file, source.bytes(), true)? } else { None };
+        if made.is_none() && target.is_none() {
+            refuse_terminal(BINARY)?;
+        }
+        let (json, document);
+        let (before, after) = match made {
+            Some((doc, lines)) => {
+                json = as_json(&args.file, doc.doc(), lines)?;
+                (source.bytes(), &*json)
+            }
+            None => {
+                let doc = source.doc(&args.file)?;
+                document = compacted(&args.file, doc)?;
+                (doc.as_bytes(), document.as_bytes())
+            }
+        };
+        match target {
+            Some(path) => {
                 let mut file = NewFile::create(path, args.force)?;
-                file.write(compacted.as_bytes())?;
+                file.write(after)?;
                 file.finish()?;
             }
-            _ => {
-                let mut out = Out::binary(BINARY)?;
-                out.write(compacted.as_bytes())?;
+            None => {
+                let mut out = Out::new();
+                out.write(after)?;
                 out.finish()?;
             }
         }
-        return told(args, doc.as_bytes(), &compacted);
+        return told(args, before, after);
     }
     // The lock is held until the new file has the name. Those who wait for it then find that
     // the old file is gone, and open the new one.
@@ -456,7 +566,7 @@ pub(crate) fn compact(args: &Compact) -> Outcome {
     mapped::remove_abandoned(&mapped::behind_links(&args.file).map_err(trouble)?);
     let mut file = NewFile::create(&args.file, true)?;
     file.write(compacted.as_bytes())?;
-    told(args, doc.as_bytes(), &compacted)?;
+    told(args, doc.as_bytes(), compacted.as_bytes())?;
     file.finish_over(edit)
 }
 
@@ -466,9 +576,9 @@ fn compacted(path: &Path, doc: Doc<'_, Checked>) -> Outcome<DocBuf> {
         .map_err(|error| Failure::document(path, error))
 }
 
-fn told(args: &Compact, before: &[u8], after: &DocBuf) -> Outcome {
+fn told(args: &Compact, before: &[u8], after: &[u8]) -> Outcome {
     if args.verbose {
-        let (before, after) = (before.len() as u64, after.as_bytes().len() as u64);
+        let (before, after) = (before.len() as u64, after.len() as u64);
         let (name, before, after) = (name(&args.file), counted(before, "byte"), grouped(after));
         tell(&format!("{}: {before} before, {after} now", shown(&name)));
     }

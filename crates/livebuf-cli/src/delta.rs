@@ -1,7 +1,7 @@
 //! Deltas: made of edits, applied to copies of the document, shown.
 
 use crate::args::{Delta as Command, DeltaApply, DeltaBegin, DeltaMake, DeltaShow, Editing};
-use crate::edit::{Noted, apply as edit, check, operations, told};
+use crate::edit::{apply as edit, check, operations, told};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{NewFile, Out, check_new_file};
@@ -49,12 +49,10 @@ fn make(args: &DeltaMake) -> Outcome {
         true => Recorder::with_old(storage.bytes()),
         false => Recorder::new(storage.bytes()),
     };
-    let mut copy =
-        Editor::open_unvalidated_with(storage, Noted::Record(recorder)).map_err(failure)?;
+    let mut copy = Editor::open_unvalidated(storage).map_err(failure)?;
+    copy.listen(recorder);
     edit(path, &args.editing, &mut copy, &edits)?;
-    let Noted::Record(recorder) = std::mem::take(copy.observer_mut()) else {
-        unreachable!("the copy was opened with a recorder");
-    };
+    let recorder = copy.stop_listening::<Recorder>().unwrap_or_default();
     let mut delta = Delta::make(&mut copy, recorder).map_err(|error| wrong(path, error))?;
     if args.digest {
         delta.set_digest(copy.doc()).map_err(|error| wrong(path, error))?;

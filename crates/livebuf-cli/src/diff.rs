@@ -5,7 +5,7 @@ use crate::convert::print_options;
 use crate::failure::{Failure, Outcome};
 use crate::sink::{Out, colours};
 use crate::source::Source;
-use crate::told::shown_pointer;
+use crate::told::{shown, shown_pointer};
 use anstyle::{AnsiColor, Style};
 use livebuf::{Valid, Value};
 use livebuf_json::NonFinite;
@@ -59,10 +59,10 @@ impl Listing<'_> {
             return self.line(AnsiColor::Cyan, &format!("> {from} -> {pointer}"));
         }
         if let Some(old) = change.old {
-            self.line(AnsiColor::Red, &format!("- {pointer}: {}", text(old)?))?;
+            self.line(AnsiColor::Red, &format!("- {pointer}: {}", shown(&text(old)?)))?;
         }
         if let Some(new) = change.new {
-            self.line(AnsiColor::Green, &format!("+ {pointer}: {}", text(new)?))?;
+            self.line(AnsiColor::Green, &format!("+ {pointer}: {}", shown(&text(new)?)))?;
         }
         Ok(())
     }

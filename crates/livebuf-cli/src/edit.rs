@@ -1,14 +1,18 @@
 //! Edits of a file, all or nothing, and of standard input, as a filter.
 
 use crate::args::{self, EditAll, Editing, Merge, Push, Remove, Set};
+use crate::convert::as_json;
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::look::bad_pointer;
 use crate::progress;
 use crate::sink::{Out, refuse_terminal};
-use crate::source::{Source, given, not_opened, not_read, patiently, read, tally, too_deep};
+use crate::source::{
+    Source, converted, given, not_opened, not_read, patiently, read, tally, too_deep,
+};
 use crate::told::{shown, tell};
 use livebuf::mapped::{Changes, FileEdit};
-use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Observer, Recorder, Storage, VecStorage};
+use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Storage, Value, VecStorage};
+use livebuf_json::quoted;
 use livebuf_patch::{Patch, PatchError};
 use livebuf_query::Query;
 use std::path::{Path, PathBuf};
@@ -28,6 +32,11 @@ pub(crate) enum Edit {
         pointer: String,
         value: Given,
     },
+    /// Adds a number to the one there.
+    Add {
+        pointer: String,
+        amount: Box<DocBuf>,
+    },
     SetAll {
         query: Query,
         value: Given,
@@ -39,43 +48,6 @@ pub(crate) enum Edit {
     Patch(Box<Patch>, Option<PathBuf>),
     /// A merge patch, and the file that it comes from, or its text.
     Merge(Source, PathBuf),
-}
-
-/// What is noted while a document in memory is edited. All of them are edited with it, since each
-/// type of editor takes as long to build as the rest of the command.
-#[derive(Default)]
-pub(crate) enum Noted {
-    #[default]
-    Nothing,
-    /// Which bytes are written.
-    Count(Changes),
-    /// What a delta is made of.
-    Record(Recorder),
-}
-
-impl Noted {
-    pub(crate) fn counting() -> Noted {
-        Noted::Count(Changes::default())
-    }
-
-    /// Bytes that were written, each counted once, and in how many places.
-    pub(crate) fn count(&self) -> (u64, u64) {
-        match self {
-            Noted::Count(changes) => changes.count(),
-            _ => (0, 0),
-        }
-    }
-}
-
-impl Observer for Noted {
-    #[inline]
-    fn write(&mut self, offset: u64, old: &[u8], new: &[u8]) {
-        match self {
-            Noted::Nothing => {}
-            Noted::Count(changes) => changes.write(offset, old, new),
-            Noted::Record(recorder) => recorder.write(offset, old, new),
-        }
-    }
 }
 
 /// A value from the command line.
@@ -96,7 +68,7 @@ impl Given {
         let text = read(standard_input)?;
         livebuf_json::from_slice(&text)
             .map(|doc| Given::Json(Box::new(doc)))
-            .map_err(|error| not_read(standard_input, &text, true, &error))
+            .map_err(|error| not_read(standard_input, &error))
     }
 
     fn json(text: &str) -> Outcome<Given> {
@@ -105,7 +77,8 @@ impl Given {
                 if error.kind() == livebuf_json::ErrorKind::NestingLimit {
                     return Failure::trouble(format!("the value is {}", too_deep(&error)));
                 }
-                Failure::trouble(format!("the value {text:?} is not JSON: {error}")).with_hint(
+                let message = format!("the value {} is not JSON: {error}", quoted(text));
+                Failure::trouble(message).with_hint(
                     "for text give --string, or JSON's quotes within the shell's: '\"text\"'",
                 )
             },
@@ -184,7 +157,7 @@ pub(crate) fn operations(arguments: &[String]) -> Outcome<Vec<Edit>> {
 /// One operation: a word, a pointer, and a value or a second pointer.
 fn operation(text: &str) -> Outcome<Edit> {
     let trouble = |what: &str| {
-        Failure::trouble(format!("the operation {text:?} {what}"))
+        Failure::trouble(format!("the operation {} {what}", quoted(text)))
             .with_hint("such as 'set /lap 56', 'push /laps 87.9', 'remove /note', 'move /a /b'")
     };
     let (word, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
@@ -198,6 +171,12 @@ fn operation(text: &str) -> Outcome<Edit> {
     match word {
         "set" => Ok(Edit::Set { value: value()?, pointer, parents: false }),
         "push" => Ok(Edit::Push { value: value()?, pointer }),
+        "add" => match value()? {
+            Given::Json(amount) if number(amount.doc().root()).is_some() => {
+                Ok(Edit::Add { pointer, amount })
+            }
+            _ => Err(trouble("adds no number")),
+        },
         "remove" => nothing().map(|()| Edit::Remove { pointer }),
         "test" => {
             let value = value()?;
@@ -211,6 +190,40 @@ fn operation(text: &str) -> Outcome<Edit> {
             patch_of([("op", word.into()), ("from", (&pointer).into()), ("path", (&target).into())])
         }
         _ => Err(trouble("begins with no word that edit knows")),
+    }
+}
+
+/// A number that is added to another one.
+#[derive(Clone, Copy)]
+enum Number {
+    Integer(i128),
+    Float(f64),
+}
+
+/// The number that a value is, unless it has too many digits for the two kinds.
+fn number(value: Value<'_>) -> Option<Number> {
+    match value.kind() {
+        Kind::Int => value.as_i64().map(|number| Number::Integer(number.into())),
+        Kind::Uint => value.as_u64().map(|number| Number::Integer(number.into())),
+        Kind::Float => value.as_f64().map(Number::Float),
+        _ => None,
+    }
+}
+
+impl Number {
+    /// The sum of integers is an integer, other sums are floats. `None` if it is too large, or if an
+    /// integer has more digits than a float keeps.
+    fn plus(self, other: Number) -> Option<New<'static>> {
+        if let (Number::Integer(one), Number::Integer(two)) = (self, other) {
+            let sum = one + two;
+            let unsigned = || u64::try_from(sum).map(New::Uint);
+            return i64::try_from(sum).map(New::Int).or_else(|_| unsigned()).ok();
+        }
+        let float = |number| match number {
+            Number::Float(float) => Some(float),
+            Number::Integer(integer) => Some(integer as f64).filter(|&f| f as i128 == integer),
+        };
+        Some(float(self)? + float(other)?).filter(|sum| sum.is_finite()).map(New::Float)
     }
 }
 
@@ -234,7 +247,7 @@ fn split_pointer(text: &str) -> Result<(String, &str), &'static str> {
 /// A patch of one operation.
 fn patch_of<const N: usize>(members: [(&str, New<'_>); N]) -> Outcome<Edit> {
     let made = || -> Result<Patch, PatchError> {
-        let mut doc = Editor::create_with(VecStorage::default(), Noted::default())?;
+        let mut doc = DocBuf::new()?;
         doc.set_root(New::array(1))?;
         doc.set_pointer("/-", New::Fields(&members))?;
         Patch::from_doc(DocBuf::open(doc.as_bytes())?)
@@ -252,7 +265,7 @@ const STEPS: u64 = 10_000_000_000;
 pub(crate) fn query(text: &str, budget: Option<u64>) -> Outcome<Query> {
     let query = Query::parse(text).map(|query| query.with_budget(budget.unwrap_or(STEPS)));
     query.map_err(|error| {
-        let failure = Failure::trouble(format!("{text:?} is no query: {error}"));
+        let failure = Failure::trouble(format!("{} is no query: {error}", quoted(text)));
         if text.is_empty() || text.starts_with('/') {
             return failure.with_hint("a query begins with $, such as '$.users[0].name'");
         }
@@ -280,24 +293,34 @@ fn run(path: &Path, editing: &Editing, edits: &[Edit], input_is_taken: bool) -> 
     Ok(())
 }
 
-/// Edits a document from standard input, and writes it to standard output.
+/// Edits a document from standard input, and writes it to standard output. Of JSON it makes a
+/// document, and writes that as JSON.
 fn filter(editing: &Editing, edits: &[Edit]) -> Outcome {
     let hint = "send it to a file or a pipe";
-    refuse_terminal(hint)?;
     let path = Path::new("-");
     let source = Source::open(path)?;
-    let bytes = source.doc(path)?.as_bytes();
+    let made = converted(path, source.bytes(), true)?;
+    let bytes = match &made {
+        Some((doc, _)) => doc.as_bytes(),
+        None => source.doc(path)?.as_bytes(),
+    };
+    if made.is_none() {
+        refuse_terminal(hint)?;
+    }
     let failure = |error| Failure::document(path, error);
     let storage = VecStorage::from_slice(bytes).map_err(failure)?;
-    let noted = Noted::counting();
-    let mut editor = Editor::open_unvalidated_with(storage, noted).map_err(failure)?;
+    let mut editor = Editor::open_unvalidated(storage).map_err(failure)?;
+    editor.listen(Changes::default());
     let counts = apply(path, editing, &mut editor, edits)?;
-    let mut out = Out::binary(hint)?;
-    out.write(editor.as_bytes())?;
+    let mut out = Out::new();
+    match made {
+        Some((_, lines)) => out.write(&as_json(path, editor.doc(), lines)?)?,
+        None => out.write(editor.as_bytes())?,
+    }
     out.finish()?;
     counts.iter().for_each(|count| tell(&shown(count)));
     if editing.verbose {
-        let (bytes, places) = editor.observer().count();
+        let (bytes, places) = editor.stop_listening::<Changes>().unwrap_or_default().count();
         told(path, bytes, places, editor.as_bytes().len() as u64);
     }
     Ok(())
@@ -311,10 +334,10 @@ pub(crate) fn told(path: &Path, bytes: u64, places: u64, used: u64) {
 
 /// Makes edits. Whoever calls this drops the document if one fails. Answers what there is to say
 /// once they are in the document.
-pub(crate) fn apply<S: Storage, O: Observer>(
+pub(crate) fn apply<S: Storage>(
     path: &Path,
     editing: &Editing,
-    editor: &mut Editor<S, O>,
+    editor: &mut Editor<S>,
     edits: &[Edit],
 ) -> Outcome<Vec<String>> {
     check(path, editing, editor)?;
@@ -335,11 +358,7 @@ pub(crate) fn apply<S: Storage, O: Observer>(
 }
 
 /// Validates a document before it is edited, if that is wanted.
-pub(crate) fn check<S: Storage, O: Observer>(
-    path: &Path,
-    editing: &Editing,
-    editor: &mut Editor<S, O>,
-) -> Outcome {
+pub(crate) fn check<S: Storage>(path: &Path, editing: &Editing, editor: &mut Editor<S>) -> Outcome {
     if editing.no_validate {
         return Ok(());
     }
@@ -351,11 +370,7 @@ pub(crate) fn check<S: Storage, O: Observer>(
 }
 
 /// Makes an edit. If it is one of all matches, answers how many there were.
-fn make<S: Storage, O: Observer>(
-    path: &Path,
-    editor: &mut Editor<S, O>,
-    edit: &Edit,
-) -> Outcome<Option<String>> {
+fn make<S: Storage>(path: &Path, editor: &mut Editor<S>, edit: &Edit) -> Outcome<Option<String>> {
     let failure = |error| ended(path, error);
     let done = match edit {
         Edit::Set { pointer, value, parents: false } => {
@@ -382,6 +397,25 @@ fn make<S: Storage, O: Observer>(
                 let place = place(pointer);
                 let message = format!("{}: {place} is {}, not an array", name(path), named(kind));
                 return Err(Failure::trouble(message).with_hint(hint));
+            }
+            Ok(None) => Err(livebuf::Error::new(ErrorKind::NotFound, 0)),
+            Err(error) => Err(error),
+        },
+        Edit::Add { pointer, amount } => match editor.doc().pointer(pointer) {
+            Ok(Some(value)) => {
+                let trouble = |what: &str| {
+                    Failure::trouble(format!("{}: {} {what}", name(path), place(pointer)))
+                };
+                let Some(old) = number(value) else {
+                    return Err(trouble(&match value.kind() {
+                        Kind::NumberText | Kind::Decimal => "has more digits than add keeps".into(),
+                        kind => format!("is {}, not a number", named(kind)),
+                    }));
+                };
+                match number(amount.doc().root()).and_then(|amount| old.plus(amount)) {
+                    Some(sum) => editor.set_pointer(pointer, sum).map(drop),
+                    None => return Err(trouble("would become a number that add cannot keep")),
+                }
             }
             Ok(None) => Err(livebuf::Error::new(ErrorKind::NotFound, 0)),
             Err(error) => Err(error),
@@ -444,10 +478,7 @@ fn not_patched(file: Option<&Path>, error: &PatchError) -> Failure {
     })
 }
 
-fn kind_at<S: Storage, O: Observer>(
-    editor: &Editor<S, O>,
-    pointer: &str,
-) -> livebuf::Result<Option<Kind>> {
+fn kind_at<S: Storage>(editor: &Editor<S>, pointer: &str) -> livebuf::Result<Option<Kind>> {
     Ok(editor.doc().pointer(pointer)?.map(|value| value.kind()))
 }
 
@@ -475,15 +506,17 @@ fn place(pointer: &str) -> &str {
 }
 
 /// Why an edit failed, in the terms of the command line.
-fn explain<S: Storage, O: Observer>(
+fn explain<S: Storage>(
     path: &Path,
-    editor: &Editor<S, O>,
+    editor: &Editor<S>,
     edit: &Edit,
     error: livebuf::Error,
 ) -> Failure {
     let (pointer, is_set) = match edit {
         Edit::Set { pointer, .. } => (pointer.as_str(), true),
-        Edit::Remove { pointer } | Edit::Push { pointer, .. } => (pointer.as_str(), false),
+        Edit::Remove { pointer } | Edit::Push { pointer, .. } | Edit::Add { pointer, .. } => {
+            (pointer.as_str(), false)
+        }
         _ => return Failure::document(path, error),
     };
     // The longest beginning of the pointer that leads to a value.
@@ -508,7 +541,8 @@ fn explain<S: Storage, O: Observer>(
                     .flatten()
                     .and_then(|value| value.len().ok().flatten());
                 let what = counted(length.unwrap_or(0) as u64, "element");
-                let failure = trouble(format!("{} has {what}, and none is {next:?}", place(there)));
+                let (place, next) = (place(there), quoted(next));
+                let failure = trouble(format!("{place} has {what}, and none is {next}"));
                 if is_set { failure.with_hint(format!("{there}/- appends")) } else { failure }
             }
             kind => trouble(format!("{} is {}, and has nothing in it", place(there), named(kind))),

@@ -58,7 +58,7 @@ impl Failure {
     pub(crate) fn document(path: &Path, error: livebuf::Error) -> Failure {
         let name = name(path);
         Failure::trouble(match error.kind() {
-            ErrorKind::Io => {
+            ErrorKind::Io if error.refused_memory().is_none() => {
                 let system = io::Error::from_raw_os_error(error.detail() as i32);
                 format!("{name}: {}", reason(&system))
             }

@@ -5,7 +5,7 @@ use crate::convert::{non_finite, not_printed, print_options};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{Out, Owner};
-use crate::source::{Skipped, in_line, told_torn};
+use crate::source::{Skipped, in_line, is_nul, told_torn};
 use crate::told::{shown, tell};
 use livebuf_json::{ErrorKind, ReadOptions};
 use livebuf_log::{Dropped, LogOptions, LogReader};
@@ -59,20 +59,25 @@ fn append(args: &LogAppend) -> Outcome {
             false => livebuf_json::from_lines(text, &options),
         };
         let rows = read(text).or_else(|error| {
+            let hint = is_nul(text, &error).then_some("--skip-bad passes over such lines");
             // The values before it are rows.
             let whole = error.value_position().map_or(0, |value| value.offset as usize);
             text = &text[..whole.min(text.len())];
             let may_end = error.kind() == ErrorKind::UnexpectedEnd && !is_last;
-            wrong = Some(error).filter(|_| !may_end);
+            wrong = (!may_end).then_some((error, hint));
             read(text)
         });
         if let Ok(rows) = rows {
             let rows = rows.valid().map_err(|error| Failure::document(&args.input, error))?;
             log.extend_document(rows).map_err(failure)?;
         }
-        if let Some(error) = wrong {
+        if let Some((error, hint)) = wrong {
             let what = in_line(&error.behind(lines, 0));
-            return Err(Failure::trouble(format!("{}: {what}", name(&args.input))));
+            let failure = Failure::trouble(format!("{}: {what}", name(&args.input)));
+            return Err(match hint {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            });
         }
         lines += text.iter().filter(|&&byte| byte == b'\n').count() as u64;
         Ok(text.len())

@@ -11,6 +11,7 @@ use crate::source::{Source, is_log, log, not_a_document, told_torn};
 use crate::told::shown;
 use comfy_table::{CellAlignment, Table};
 use livebuf::{Doc, ErrorKind, Kind, Object, Value};
+use livebuf_json::quoted;
 use std::io::{self, Write};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub(crate) fn find<'d>(path: &Path, doc: Doc<'d>, pointer: &str) -> Outcome<Opti
 }
 
 pub(crate) fn bad_pointer(pointer: &str) -> Failure {
-    let failure = Failure::trouble(format!("{pointer:?} is not a JSON pointer"));
+    let failure = Failure::trouble(format!("{} is not a JSON pointer", quoted(pointer)));
     if !pointer.is_empty() && !pointer.starts_with('/') {
         failure.with_hint(format!("it begins with a slash: \"/{pointer}\""))
     } else {
@@ -190,9 +191,8 @@ pub(crate) fn keys(args: &Keys) -> Outcome {
         if args.raw {
             return out.line(key);
         }
-        // serde_json escapes as livebuf-json does.
-        serde_json::to_writer(out.writer(), key).map_err(|error| Failure::output(&error.into()))?;
-        out.line("")
+        // serde_json escapes as livebuf-json does, and leaves the controls from U+007F on.
+        out.line(&shown(&serde_json::Value::from(key).to_string()))
     })?;
     out.finish()
 }

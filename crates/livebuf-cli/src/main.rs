@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Err(usage) => explain(&usage),
     };
     match done.map_or_else(|failure| failure.tell(), |()| 0) {
-        0 if told::is_untold() => ExitCode::from(2),
+        _ if told::is_untold() => ExitCode::from(2),
         status => ExitCode::from(status),
     }
 }

@@ -16,10 +16,14 @@ use std::path::Path;
 pub(crate) fn query(args: &Arguments) -> Outcome {
     let query = compiled(&args.query, args.budget)?;
     let mut any = false;
-    each_file(&args.files, |path| {
-        any |= one(args, &query, path)?;
-        Ok(())
-    })?;
+    if args.csv {
+        csv(args, &query, &mut any)?;
+    } else {
+        each_file(&args.files, |path| {
+            any |= one(args, &query, path)?;
+            Ok(())
+        })?;
+    }
     match args.files.as_slice() {
         _ if any => Ok(()),
         [path] => Err(nothing_found(path, &query)),
@@ -30,8 +34,8 @@ pub(crate) fn query(args: &Arguments) -> Outcome {
 /// Whether a query finds anything in a document, which is printed.
 fn one(args: &Arguments, query: &Query, path: &Path) -> Outcome<bool> {
     let source = Source::load(path)?;
-    if args.rows || args.csv {
-        return rows(args, query, path, source.validated(path)?);
+    if args.rows {
+        return rows(query, path, source.validated(path)?);
     }
     let doc = source.doc(path)?;
     let mut form = Form::new(path, doc, args.raw, args.pretty);
@@ -57,7 +61,7 @@ fn one(args: &Arguments, query: &Query, path: &Path) -> Outcome<bool> {
     };
     for place in places {
         let place = match args.paths {
-            true => place.to_string(),
+            true => shown(&place.to_string()).into_owned(),
             false => shown_pointer(&place.to_pointer()).into_owned(),
         };
         out.line(&format!("{prefix}{place}"))?;
@@ -127,49 +131,115 @@ fn each_row(
     Ok(row.parent.is_some())
 }
 
-/// Prints the matches of each object or array as one row.
-fn rows(args: &Arguments, query: &Query, path: &Path, doc: Doc<'_>) -> Outcome<bool> {
+/// Prints the matches of each object or array as an object.
+fn rows(query: &Query, path: &Path, doc: Doc<'_>) -> Outcome<bool> {
     let mut text = String::new();
-    if args.rows {
-        let any = each_row(query, path, doc, |row| {
-            let members = row.iter().map(|(key, value)| format!("{}:{value}", quoted(key)));
-            text.push_str(&format!("{{{}}}\n", members.collect::<Vec<_>>().join(",")));
+    let any = each_row(query, path, doc, |row| {
+        let members = row.iter().map(|(key, value)| format!("{}:{value}", quoted(key)));
+        text.push_str(&format!("{{{}}}\n", members.collect::<Vec<_>>().join(",")));
+        Ok(())
+    })?;
+    print(&text)?;
+    Ok(any)
+}
+
+/// Prints rows of all files as comma-separated values, below one line of keys. The columns are the
+/// keys that the query names, or all that occur, in the order in which they do.
+fn csv(args: &Arguments, query: &Query, any: &mut bool) -> Outcome {
+    let named = names(query.as_str());
+    let is_known = named.is_some();
+    let mut columns = named.unwrap_or_default();
+    let mut sources = Vec::new();
+    let mut print_rows = |columns: &[String], path: &Path, doc: Doc<'_>| {
+        let mut text = String::new();
+        let found = each_row(query, path, doc, |row| {
+            let mut cells = vec![String::new(); columns.len()];
+            let mut at = 0;
+            for (key, value) in row {
+                if let Some(place) = position(columns, at, key) {
+                    cells[place] = cell(value);
+                    at = place + 1;
+                }
+            }
+            line(&mut text, cells);
             Ok(())
         })?;
-        print(&text)?;
-        return Ok(any);
-    }
-    let mut columns: Vec<String> = Vec::new();
-    each_row(query, path, doc, |row| {
-        let mut at = 0;
-        for (key, _) in row {
-            at = match position(&columns, at, key) {
-                Some(place) => place + 1,
-                None => {
-                    columns.insert(at, key.clone());
-                    at + 1
+        if found && !*any {
+            let mut keys = String::new();
+            line(&mut keys, columns.iter().map(|column| field(column)));
+            text.insert_str(0, &keys);
+        }
+        *any |= found;
+        print(&text)
+    };
+    let done = each_file(&args.files, |path| {
+        let source = Source::load(path)?;
+        if is_known {
+            return print_rows(&columns, path, source.validated(path)?);
+        }
+        each_row(query, path, source.validated(path)?, |row| {
+            let mut at = 0;
+            for (key, _) in row {
+                let place = position(&columns, at, key);
+                at = place.unwrap_or(columns.len()) + 1;
+                if place.is_none() {
+                    columns.push(key.clone());
                 }
-            };
-        }
-        Ok(())
-    })?;
-    line(&mut text, columns.iter().map(|column| field(column)));
-    let any = each_row(query, path, doc, |row| {
-        let mut cells = vec![String::new(); columns.len()];
-        let mut at = 0;
-        for (key, value) in row {
-            if let Some(place) = position(&columns, at, key) {
-                cells[place] = cell(value);
-                at = place + 1;
             }
-        }
-        line(&mut text, cells);
+            Ok(())
+        })?;
+        sources.push((path.to_path_buf(), source));
         Ok(())
-    })?;
-    if any {
-        print(&text)?;
+    });
+    for (path, source) in &sources {
+        print_rows(&columns, path, source.doc(path)?)?;
     }
-    Ok(any)
+    done
+}
+
+/// The names that a query ends with, such as `["a","b"]`, in their order and each once; `None` if it
+/// ends otherwise.
+fn names(query: &str) -> Option<Vec<String>> {
+    let (mut names, mut depth, mut only_names) = (Vec::new(), 0, false);
+    let mut letters = query.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '\'' | '"' => {
+                while let Some((end, next)) = letters.next() {
+                    if next == '\\' {
+                        letters.next();
+                    } else if next == letter {
+                        names.extend((depth == 1).then(|| unquoted(&query[at..=end])));
+                        break;
+                    }
+                }
+            }
+            '[' | '(' => {
+                depth += 1;
+                if depth == 1 {
+                    (names, only_names) = (Vec::new(), true);
+                }
+            }
+            ']' | ')' => depth -= 1,
+            ',' | ' ' | '\t' | '\n' | '\r' => {}
+            _ if depth <= 1 => only_names = false,
+            _ => {}
+        }
+    }
+    let mut names: Vec<String> = names.into_iter().collect::<Option<_>>()?;
+    let mut known = std::collections::HashSet::new();
+    names.retain(|name| known.insert(name.clone()));
+    (only_names && !names.is_empty()).then_some(names)
+}
+
+/// A name of a query without its quotes. They may be single ones; else it is written as in JSON.
+fn unquoted(name: &str) -> Option<String> {
+    let inner = name.get(1..name.len() - 1)?;
+    let json = match name.starts_with('"') {
+        true => name.to_owned(),
+        false => format!("\"{}\"", inner.replace("\\'", "'").replace('"', "\\\"")),
+    };
+    serde_json::from_str(&json).ok()
 }
 
 /// Where a column is: most often the next one.

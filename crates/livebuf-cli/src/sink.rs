@@ -107,6 +107,11 @@ pub(crate) fn is_temporary(path: &Path) {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_path_buf());
 }
 
+/// A temporary file has its place, and its name is free for others.
+fn is_no_longer_temporary(path: &Path) {
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other != path);
+}
+
 /// Refuses what [`NewFile::create`] would refuse, before the work is done.
 pub(crate) fn check_new_file(path: &Path, force: bool) -> Outcome {
     match fs::metadata(path) {
@@ -213,6 +218,7 @@ impl NewFile {
             Target::Special(_) => return Ok(()),
         };
         file.as_file().sync_all().map_err(|error| failure(&error))?;
+        let name = file.path().to_path_buf();
         if force {
             // If it was not renamed, it is removed when this is dropped. It is locked until then.
             let (_locked, temporary) = file.into_parts();
@@ -222,6 +228,7 @@ impl NewFile {
                 None => patiently(|| mapped::replace(&temporary, &path)),
             }
             .map_err(|error| failure(&error))?;
+            is_no_longer_temporary(&name);
             let _ = temporary.keep();
             owner.told(&path);
             return Ok(());
@@ -230,6 +237,7 @@ impl NewFile {
             io::ErrorKind::AlreadyExists => exists(&path),
             _ => failure(&error.error),
         })?;
+        is_no_longer_temporary(&name);
         mapped::sync_directory_of(&path).map_err(|error| failure(&error))
     }
 }

@@ -7,7 +7,7 @@ use crate::told::{shown, tell};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::MappedFile;
 use livebuf::{Checked, Doc, DocBuf, Encoder, ErrorKind, Region, RegionKind};
-use livebuf_json::ReadOptions;
+use livebuf_json::{ReadOptions, quoted};
 use livebuf_log::{LogReader, Torn};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -44,21 +44,21 @@ impl Source {
         }
     }
 
-    /// Opens what a command reads: a document. Of JSON, and of a log's rows, one is made in
-    /// memory.
+    /// Opens what a command reads: a document. Of JSON, of JSON lines, and of a log's rows, one is
+    /// made in memory.
     pub(crate) fn load(path: &Path) -> Outcome<Source> {
+        Source::load_as(path, true)
+    }
+
+    /// The same. `lines` says whether values one after another in any file are read as JSON lines,
+    /// or only in a file that is named so.
+    fn load_as(path: &Path, lines: bool) -> Outcome<Source> {
         let source = Source::open(path)?;
-        let bytes = source.bytes();
-        let made = match Doc::open(bytes) {
-            Err(error) if error.kind() == ErrorKind::NotADocument && is_log(bytes) => {
-                rows(path, &source)?
-            }
-            Err(error) if error.kind() == ErrorKind::NotADocument && looks_like_json(bytes) => {
-                converted(path, bytes)?
-            }
-            _ => return Ok(source),
+        let made = match is_log(source.bytes()) {
+            true => Some(rows(path, &source)?),
+            false => converted(path, source.bytes(), lines)?.map(|(made, _)| made),
         };
-        Ok(Source::Made(Box::new(made)))
+        Ok(made.map_or(source, |made| Source::Made(Box::new(made))))
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -90,7 +90,8 @@ pub(crate) fn given(argument: &Path) -> Outcome<Source> {
         text.trim_start().starts_with(['{', '[']) || !(*text == "-" || argument.exists())
     });
     let Some(text) = text else {
-        let source = Source::load(argument)?;
+        // Several merge patches must not become an array, which replaces the document.
+        let source = Source::load_as(argument, false)?;
         source.validated(argument)?;
         return Ok(source);
     };
@@ -99,7 +100,7 @@ pub(crate) fn given(argument: &Path) -> Outcome<Source> {
         if error.kind() == livebuf_json::ErrorKind::NestingLimit {
             return Failure::trouble(format!("the value is {}", too_deep(&error)));
         }
-        Failure::trouble(format!("{text:?} is not JSON: {error}"))
+        Failure::trouble(format!("{} is not JSON: {error}", quoted(text)))
             .with_hint("there is no file of this name either")
     })
 }
@@ -154,18 +155,78 @@ fn rows(path: &Path, source: &Source) -> Outcome<DocBuf> {
     })
 }
 
-/// JSON as a document; JSON lines as an array of them, if the file's name says so.
-fn converted(path: &Path, text: &[u8]) -> Outcome<DocBuf> {
-    let total = Some(text.len() as u64);
-    let is_lines = path.extension().is_some_and(|kind| kind == "ndjson" || kind == "jsonl");
-    progress::counting(&format!("converting {}", name(path)), total, |done| {
-        let options = ReadOptions::new().progress(Arc::clone(done));
-        match is_lines {
-            true => livebuf_json::from_lines(text, &options),
-            false => livebuf_json::from_slice_with(text, &options),
+/// The document that JSON text is, or an array of JSON lines; and whether it is lines. `None` if the
+/// bytes are no JSON.
+///
+/// Text is lines if the file's name says so. With `lines` it also is if it begins with a value, and
+/// the next one begins on another line.
+pub(crate) fn converted(path: &Path, text: &[u8], lines: bool) -> Outcome<Option<(DocBuf, bool)>> {
+    if !Doc::open(text).is_err_and(|error| error.kind() == ErrorKind::NotADocument)
+        || !looks_like_json(text)
+    {
+        return Ok(None);
+    }
+    let read = |is_lines| {
+        let what = format!("converting {}", name(path));
+        progress::counting(&what, Some(text.len() as u64), |done| {
+            let options = ReadOptions::new().progress(Arc::clone(done));
+            match is_lines {
+                true => livebuf_json::from_lines(text, &options),
+                false => livebuf_json::from_slice_with(text, &options),
+            }
+        })
+    };
+    let mut is_lines = is_named_lines(path);
+    let mut made = read(is_lines);
+    if lines && !is_lines && made.as_ref().is_err_and(|error| are_lines(text, error)) {
+        is_lines = true;
+        made = read(true);
+    }
+    made.map(|made| Some((made, is_lines))).map_err(|error| {
+        let failure = not_read(path, &error);
+        if is_nul(text, &error) {
+            return failure.with_hint(
+                "livebuf from-json --lines --skip-bad makes a document of the other lines",
+            );
+        }
+        match !is_lines && are_many(text, &error) {
+            true => failure.with_hint("livebuf from-json --lines makes an array of several values"),
+            false => failure,
         }
     })
-    .map_err(|error| not_read(path, text, is_lines, &error))
+}
+
+fn is_named_lines(path: &Path) -> bool {
+    path.extension().is_some_and(|kind| kind == "ndjson" || kind == "jsonl")
+}
+
+/// Whether text that is no single value is several values, each whole.
+pub(crate) fn are_many(text: &[u8], error: &livebuf_json::Error) -> bool {
+    use livebuf_json::ErrorKind::{Syntax, UnexpectedEnd};
+    let mut values = livebuf_json::documents(text, &ReadOptions::new());
+    let mut is_value = || values.next().is_some_and(|value| value.is_ok());
+    matches!(error.kind(), Syntax | UnexpectedEnd) && is_value() && is_value()
+}
+
+/// Whether these values are lines: the second one, where a single value is at its end, begins on
+/// another line.
+fn are_lines(text: &[u8], error: &livebuf_json::Error) -> bool {
+    let behind = error.position().map_or(0, |at| at.offset as usize);
+    let before = text.get(..behind).unwrap_or(text);
+    before[before.trim_ascii_end().len()..].contains(&b'\n') && are_many(text, error)
+}
+
+/// Whether an error is at a NUL byte.
+pub(crate) fn is_nul(text: &[u8], error: &livebuf_json::Error) -> bool {
+    error.position().is_some_and(|at| text.get(at.offset as usize) == Some(&0))
+}
+
+/// What bytes are that begin as another format, as `from-json` says it.
+fn other_format(bytes: &[u8]) -> Option<String> {
+    let beginning = bytes.get(..16).unwrap_or(bytes);
+    let error = livebuf_json::from_slice(beginning).err()?.to_string();
+    let (what, _) = error.rsplit_once(", at line ")?;
+    what.starts_with("this is ").then(|| what.to_owned())
 }
 
 /// Whether text may be JSON, by its first character.
@@ -211,30 +272,14 @@ pub(crate) fn patiently<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resul
     }
 }
 
-/// The error for text that is no JSON: where, and what the user may have meant.
-pub(crate) fn not_read(
-    path: &Path,
-    text: &[u8],
-    lines: bool,
-    error: &livebuf_json::Error,
-) -> Failure {
-    let failure = Failure::trouble(format!("{}: not JSON: {error}", name(path)));
-    match error.kind() {
-        livebuf_json::ErrorKind::Syntax | livebuf_json::ErrorKind::UnexpectedEnd => {
-            // A whole value, and another one behind it.
-            let mut values = livebuf_json::documents(text, &ReadOptions::new());
-            let mut is_value = || values.next().is_some_and(|value| value.is_ok());
-            if !lines && is_value() && is_value() {
-                return failure.with_hint("if these are JSON lines, give --lines");
-            }
-            failure
-        }
-        livebuf_json::ErrorKind::NestingLimit => {
-            Failure::trouble(format!("{}: {}", name(path), too_deep(error)))
-        }
-        livebuf_json::ErrorKind::InvalidUtf8 => failure,
-        _ => Failure::trouble(format!("{}: {error}", name(path))),
-    }
+/// The error for text that is no JSON, and where.
+pub(crate) fn not_read(path: &Path, error: &livebuf_json::Error) -> Failure {
+    use livebuf_json::ErrorKind::{InvalidUtf8, NestingLimit, Syntax, UnexpectedEnd};
+    Failure::trouble(match error.kind() {
+        Syntax | UnexpectedEnd | InvalidUtf8 => format!("{}: not JSON: {error}", name(path)),
+        NestingLimit => format!("{}: {}", name(path), too_deep(error)),
+        _ => format!("{}: {error}", name(path)),
+    })
 }
 
 /// What is wrong with JSON lines, behind the line.
@@ -294,20 +339,31 @@ pub(crate) fn not_a_document(path: &Path, bytes: &[u8], error: livebuf::Error) -
         return failure("not a LiveBuf document: it is empty");
     }
     if is_log(bytes) {
-        return failure("a log, not a document").with_hint(
-            "livebuf log reads and compacts logs; get, query, keys, stats, validate, diff, to-json \
-             and to-parquet take a log, too, as an array of its rows",
-        );
+        return failure("a log, not a document").with_hint(format!(
+            "livebuf log reads and compacts logs; validate, {READERS} take a log, too, as an array of \
+             its rows"
+        ));
+    }
+    if let Some(what) = other_format(bytes) {
+        return failure(&format!("not a LiveBuf document: {what}"));
     }
     if looks_like_json(bytes) {
+        let single = livebuf_json::from_slice(bytes).err();
+        let is_lines = is_named_lines(path) || single.is_some_and(|error| are_lines(bytes, &error));
+        let (what, option) = if is_lines { ("JSON lines", " --lines") } else { ("JSON", "") };
         let (input, output) = (path.display(), path.with_extension("lbuf"));
-        return failure("not a LiveBuf document; it looks like JSON").with_hint(format!(
-            "run livebuf from-json {input} -o {} to make a document of it",
-            if path == Path::new("-") { Path::new("OUT") } else { &output }.display()
-        ));
+        let output = if path == Path::new("-") { Path::new("OUT") } else { &output }.display();
+        return failure(&format!("not a LiveBuf document; it looks like {what}"))
+            .with_hint(format!(
+                "run livebuf from-json{option} {input} -o {output} to make a document of it"
+            ))
+            .with_hint(format!("{READERS} read {what} as it is"));
     }
     failure("not a LiveBuf document")
 }
+
+/// The commands that take JSON and logs in place of documents.
+const READERS: &str = "get, query, keys, tree, stats, diff, to-json and to-parquet";
 
 /// Why a file could not be opened for an edit.
 pub(crate) fn not_opened(path: &Path, error: &io::Error) -> Failure {

@@ -128,7 +128,7 @@ impl Error {
     /// So many bytes were refused.
     #[cold]
     pub(crate) fn memory(bytes: usize) -> Error {
-        let cause = livebuf::Error::with_detail(livebuf::ErrorKind::Io, 0, bytes as u64);
+        let cause = livebuf::Error::out_of_memory(bytes as u64);
         let mut error = Error::new(ErrorKind::Document, "memory ran out");
         error.0.cause = Some(Cause::Core(cause));
         error
@@ -246,10 +246,42 @@ impl fmt::Display for Short<'_> {
         /// Most characters of a key in a message.
         const MOST: usize = 64;
         match self.0.char_indices().nth(MOST) {
-            Some((end, _)) => write!(f, "{:?}…", &self.0[..end]),
-            None => write!(f, "{:?}", self.0),
+            Some((end, _)) => write!(f, "{}…", quoted(&self.0[..end])),
+            None => f.write_str(&quoted(self.0)),
         }
     }
+}
+
+/// Text in quotes for a message, with what cannot be seen escaped as JSON does it. For the crates
+/// and the command beside this one.
+#[doc(hidden)]
+pub fn quoted(text: &str) -> String {
+    let debug = format!("{text:?}");
+    let (mut quoted, mut rest) = (String::with_capacity(debug.len()), &*debug);
+    // Rust's escapes are JSON's but two: \0 and \u{1b}.
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        quoted.push_str(before);
+        let end = match escape.as_bytes().get(1) {
+            Some(b'u') => escape.find('}').map_or(escape.len(), |end| end + 1),
+            _ => 2.min(escape.len()),
+        };
+        let (escape, behind) = escape.split_at(end);
+        let letter = match escape.get(3..end - 1) {
+            Some(digits) => u32::from_str_radix(digits, 16).ok().and_then(char::from_u32),
+            None => (escape == "\\0").then_some('\0'),
+        };
+        match letter {
+            Some(letter) => letter
+                .encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|unit| quoted.push_str(&format!("\\u{unit:04x}"))),
+            None => quoted.push_str(escape),
+        }
+        rest = behind;
+    }
+    quoted.push_str(rest);
+    quoted
 }
 
 impl fmt::Debug for Error {

@@ -38,6 +38,8 @@ mod walk;
 mod words;
 mod write;
 
+#[doc(hidden)]
+pub use error::quoted;
 pub use error::{Error, ErrorKind, Position};
 pub use lines::{Documents, documents, from_lines, from_lines_skipping};
 pub use livebuf::{DuplicateKeys, Limits};

@@ -612,7 +612,7 @@ impl Failure {
         let error = match self.cause {
             Cause::Core(error) => Error::encoding(error, self.key),
             Cause::Text(problem) => {
-                let (kind, message) = problem.explain(text, before.bytes + self.offset);
+                let (kind, message) = problem.explain(text, self.offset, before.bytes);
                 Error::new(kind, message)
             }
         };
@@ -622,11 +622,18 @@ impl Failure {
 }
 
 impl Problem {
-    /// The kind of a syntax error, and a message that says what to do.
-    fn explain(self, text: &[u8], offset: usize) -> (ErrorKind, &'static str) {
+    /// The kind of a syntax error, and a message that says what to do. So many bytes are before the
+    /// text.
+    fn explain(self, text: &[u8], offset: usize, before: usize) -> (ErrorKind, &'static str) {
         use ErrorKind::{InvalidUtf8, Syntax, UnexpectedEnd};
-        if let (0 | 1, Some(message)) = (offset, other_format(text)) {
+        if let (0 | 1, Some(message)) = (before + offset, other_format(text)) {
             return (Syntax, message);
+        }
+        if text.get(offset) == Some(&0) {
+            return (
+                Syntax,
+                "NUL bytes, as in a file that was allocated in advance or cut off by a crash",
+            );
         }
         match self {
             Problem::EndInArray => (UnexpectedEnd, "the text ends inside an array, `]` is missing"),

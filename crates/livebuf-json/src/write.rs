@@ -75,8 +75,8 @@ impl<'w> Printer<'w> {
         indent: &'w str,
         non_finite: NonFinite,
     ) -> Self {
-        let size = if writer.is_some() { BUFFER } else { 4 * SLACK };
-        Printer { out: vec![0; size], at: 0, written: 0, budget, writer, indent, non_finite }
+        // Most values are short: clearing a whole buffer would take longer than printing them.
+        Printer { out: vec![0; 4 * SLACK], at: 0, written: 0, budget, writer, indent, non_finite }
     }
 
     /// Makes sure of room for `length` bytes (at most six pieces) and the slack.
@@ -89,8 +89,13 @@ impl<'w> Printer<'w> {
     #[inline(never)]
     fn make_room(&mut self, length: usize) -> Result<(), Error> {
         self.spend()?;
-        if self.writer.is_some() {
+        if self.writer.is_some() && self.out.len() == BUFFER {
             self.hand_over()
+        } else if self.writer.is_some() {
+            let more = BUFFER - self.out.len();
+            self.out.try_reserve_exact(more).map_err(|_| Error::memory(more))?;
+            self.out.resize(BUFFER, 0);
+            Ok(())
         } else {
             // No further than a budget that is soon spent: it bounds memory, too.
             let left = usize::try_from(self.budget - self.at as u64).unwrap_or(usize::MAX);

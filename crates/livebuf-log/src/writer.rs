@@ -6,7 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use livebuf::mapped::{behind_links, create_locked, new_beside, remove_abandoned};
+use livebuf::mapped::{
+    behind_links, create_locked, new_beside, remove_abandoned, remove_leftovers,
+};
 use livebuf::{AsValue, Doc, EncodeOptions, Encoder, Valid};
 use tempfile::TempPath;
 
@@ -137,6 +139,7 @@ impl LogOptions {
         let path = path.as_ref();
         let making = |error| Error::io(format!("{} cannot be created", path.display()), error);
         let file = create_locked(path).map_err(making)?;
+        remove_leftovers(path);
         // It holds the lock until the file is removed.
         let same = file.try_clone().map_err(making)?;
         let made = self.begin(LogFile::new(file), path.to_path_buf()).and_then(|log| {
@@ -166,6 +169,7 @@ impl LogOptions {
         };
         let path = fs::canonicalize(path.as_ref()).map_err(opening)?;
         let file = LogFile::new(open_locked(&path)?);
+        remove_leftovers(&path);
         // Whoever made or compacted the log may have died before its name was on the disk.
         sync_directory_of(&path).map_err(opening)?;
         if is_blank(&file)? {
@@ -302,11 +306,17 @@ pub struct Dropped {
 /// `dropped 4 bytes from offset 1024 on: a write that did not end`
 impl fmt::Display for Dropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Torn { offset, bytes, frames } = self.torn;
-        write!(f, "dropped {bytes} bytes from offset {offset} on: a write that did not end")?;
+        let Torn { offset, bytes, frames } = &self.torn;
+        let ending = |count: u64| if count == 1 { "" } else { "s" };
+        write!(
+            f,
+            "dropped {bytes} byte{} from offset {offset} on: a write that did not end",
+            ending(*bytes)
+        )?;
         match &self.kept {
             Some(kept) => {
-                write!(f, "; they have {frames} whole frames, and are kept in {}", kept.display())
+                let (ending, kept) = (ending(*frames), kept.display());
+                write!(f, "; they have {frames} whole frame{ending}, and are kept in {kept}")
             }
             None => Ok(()),
         }

@@ -4,7 +4,8 @@ use crate::equal::{Rule, equal};
 use crate::error::{PatchError, PatchErrorKind, Result};
 use crate::patch::{Operation, Patch};
 use livebuf::raw::pointer;
-use livebuf::{DocBuf, Editor, New, NodeId, Observer, Storage};
+use livebuf::{DocBuf, Editor, New, NodeId, Storage};
+use livebuf_json::quoted;
 use std::borrow::Cow;
 
 impl Patch {
@@ -18,7 +19,7 @@ impl Patch {
     /// # Errors
     /// What is wrong with which operation, and where.
     /// [`PatchErrorKind::Document`] where the document refuses the edit or the transaction.
-    pub fn apply<S: Storage, O: Observer>(&self, editor: &mut Editor<S, O>) -> Result<()> {
+    pub fn apply<S: Storage>(&self, editor: &mut Editor<S>) -> Result<()> {
         editor.transaction(|editor| {
             for (number, operation) in self.operations().enumerate() {
                 apply(editor, operation).map_err(|error| {
@@ -33,10 +34,7 @@ impl Patch {
     }
 }
 
-fn apply<S: Storage, O: Observer>(
-    editor: &mut Editor<S, O>,
-    operation: Operation<'_>,
-) -> Result<()> {
+fn apply<S: Storage>(editor: &mut Editor<S>, operation: Operation<'_>) -> Result<()> {
     match operation {
         Operation::Add { path, value } => add(editor, path, New::from(value)),
         Operation::Replace { path, value } => {
@@ -95,7 +93,7 @@ fn apply<S: Storage, O: Observer>(
             if path.strip_prefix(from).is_some_and(|below| below.starts_with('/')) {
                 return Err(PatchError::new(
                     PatchErrorKind::IntoItself,
-                    format!("{from:?} cannot move into itself; copy it"),
+                    format!("{} cannot move into itself; copy it", quoted(from)),
                 ));
             }
             let detached = match place {
@@ -117,10 +115,7 @@ enum At<'p> {
 }
 
 /// The container of a place, and the place's raw token; `None` for the root.
-fn parent<'p, S: Storage, O: Observer>(
-    editor: &Editor<S, O>,
-    path: &'p str,
-) -> Result<Option<(NodeId, &'p str)>> {
+fn parent<'p, S: Storage>(editor: &Editor<S>, path: &'p str) -> Result<Option<(NodeId, &'p str)>> {
     let Some((parent, last)) = pointer::split_last(path)? else { return Ok(None) };
     match editor.find(parent)? {
         Some(node) => Ok(Some((node, last))),
@@ -129,7 +124,7 @@ fn parent<'p, S: Storage, O: Observer>(
 }
 
 /// Adds a value.
-fn add<S: Storage, O: Observer>(editor: &mut Editor<S, O>, path: &str, new: New<'_>) -> Result<()> {
+fn add<S: Storage>(editor: &mut Editor<S>, path: &str, new: New<'_>) -> Result<()> {
     let Some((node, last)) = parent(editor, path)? else {
         editor.set_root(new)?;
         return Ok(());
@@ -150,10 +145,7 @@ fn add<S: Storage, O: Observer>(editor: &mut Editor<S, O>, path: &str, new: New<
 }
 
 /// A place where a value is; `None` for the root.
-fn there<'p, S: Storage, O: Observer>(
-    editor: &Editor<S, O>,
-    path: &'p str,
-) -> Result<Option<(NodeId, At<'p>)>> {
+fn there<'p, S: Storage>(editor: &Editor<S>, path: &'p str) -> Result<Option<(NodeId, At<'p>)>> {
     let Some((node, last)) = parent(editor, path)? else { return Ok(None) };
     let value = editor.value(node)?;
     let at = match value.as_array()? {
@@ -181,7 +173,7 @@ fn index(token: &str) -> Result<usize> {
         )),
         None => Err(PatchError::new(
             PatchErrorKind::WrongType,
-            format!("{token:?} is no index of an array: digits without leading zeros"),
+            format!("{} is no index of an array: digits without leading zeros", quoted(token)),
         )),
     }
 }
@@ -190,17 +182,16 @@ fn index(token: &str) -> Result<usize> {
 fn past_end(count: usize) -> PatchError {
     PatchError::new(
         PatchErrorKind::IndexOutOfRange,
-        format!("the array has {count} elements; - adds one behind the last"),
+        match count {
+            1 => "the array has 1 element; - adds one behind it".to_owned(),
+            _ => format!("the array has {count} elements; - adds one behind the last"),
+        },
     )
 }
 
 /// Why there is no value at a pointer, or no container where something is to be below.
 #[cold]
-fn missing<S: Storage, O: Observer>(
-    editor: &Editor<S, O>,
-    path: &str,
-    is_parent: bool,
-) -> PatchError {
+fn missing<S: Storage>(editor: &Editor<S>, path: &str, is_parent: bool) -> PatchError {
     let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
     for end in ends {
         let place = &path[..end];
@@ -209,14 +200,15 @@ fn missing<S: Storage, O: Observer>(
             Ok(Some(value)) if value.is_array() || value.is_object() => continue,
             Ok(Some(_)) => {
                 let message = format!(
-                    "the value at {place:?} is no object or array, and so has nothing below"
+                    "the value at {} is no object or array, and so has nothing below",
+                    quoted(place)
                 );
                 return PatchError::new(PatchErrorKind::WrongType, message).at(path);
             }
             Ok(None) if end == path.len() && !is_parent => {
                 "there is no such member; test for it first, or leave the operation out".to_owned()
             }
-            Ok(None) => format!("there is nothing at {place:?}; add that first"),
+            Ok(None) => format!("there is nothing at {}; add that first", quoted(place)),
         };
         return PatchError::new(PatchErrorKind::NotFound, message).at(path);
     }

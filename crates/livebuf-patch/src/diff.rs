@@ -670,7 +670,7 @@ fn room_for(
 ) -> Result<()> {
     let more = one.len() + two.len() + 2;
     let bytes = more * size_of::<Event<'_>>();
-    let refused = |_| livebuf::Error::with_detail(livebuf::ErrorKind::Io, 0, bytes as u64);
+    let refused = |_| livebuf::Error::out_of_memory(bytes as u64);
     Ok(events.try_reserve(more).map_err(refused)?)
 }
 

@@ -1,5 +1,6 @@
 //! The one error type: which operation failed, where, why, and what helps.
 
+use livebuf_json::quoted;
 use std::fmt;
 
 /// What went wrong.
@@ -121,13 +122,7 @@ impl PatchError {
 impl From<livebuf::Error> for PatchError {
     #[cold]
     fn from(cause: livebuf::Error) -> PatchError {
-        let message = match cause.kind() {
-            livebuf::ErrorKind::Unsupported => {
-                format!("{cause}; in a fixed buffer, edit an `Undoable`")
-            }
-            _ => cause.to_string(),
-        };
-        let mut error = PatchError::new(PatchErrorKind::Document, message);
+        let mut error = PatchError::new(PatchErrorKind::Document, cause.to_string());
         error.0.cause = Some(Cause::Core(cause));
         error
     }
@@ -147,8 +142,8 @@ impl fmt::Display for PatchError {
         let Inner { message, operation, pointer, .. } = &*self.0;
         match operation {
             Some((number, "")) => write!(f, "operation {number}: ")?,
-            Some((number, name)) => write!(f, "operation {number}, {name} {pointer:?}: ")?,
-            None if !pointer.is_empty() => write!(f, "{pointer:?}: ")?,
+            Some((number, name)) => write!(f, "operation {number}, {name} {}: ", quoted(pointer))?,
+            None if !pointer.is_empty() => write!(f, "{}: ", quoted(pointer))?,
             None => {}
         }
         f.write_str(message)

@@ -34,8 +34,7 @@
 //! | what went wrong, at which operation and where | [`PatchError`] |
 //!
 //! Everything is applied in one [transaction](livebuf::Editor::transaction): if anything is
-//! impossible, no byte of the document changes. In a fixed buffer that needs an
-//! [`Undoable`](livebuf::Undoable).
+//! impossible, no byte of the document changes.
 //!
 //! JSON text has no dates, decimals, UUIDs, bytes and tensors. Patches that are documents have
 //! them. In the text of a patch they are texts and arrays, as in the text of a document.

@@ -4,8 +4,8 @@
 use crate::error::{PatchError, Result};
 use crate::patch::valid;
 use livebuf::{
-    AsValue, DocBuf, Editor, EncodeOptions, Encoder, Fields, Key, NodeId, Observer, Storage, Valid,
-    Value, View,
+    AsValue, DocBuf, Editor, EncodeOptions, Encoder, Fields, Key, NodeId, Storage, Valid, Value,
+    View,
 };
 use livebuf_json::ReadOptions;
 
@@ -33,10 +33,7 @@ use livebuf_json::ReadOptions;
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn merge<'p, S: Storage, O: Observer>(
-    editor: &mut Editor<S, O>,
-    patch: impl AsValue<'p>,
-) -> Result<()> {
+pub fn merge<'p, S: Storage>(editor: &mut Editor<S>, patch: impl AsValue<'p>) -> Result<()> {
     merge_at(editor, "", patch)
 }
 
@@ -51,8 +48,8 @@ pub fn merge<'p, S: Storage, O: Observer>(
 /// assert_eq!(livebuf_json::to_string(&doc)?, r#"{"laps":[{"sec":88.4}]}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn merge_at<'p, S: Storage, O: Observer>(
-    editor: &mut Editor<S, O>,
+pub fn merge_at<'p, S: Storage>(
+    editor: &mut Editor<S>,
     pointer: &str,
     patch: impl AsValue<'p>,
 ) -> Result<()> {
@@ -71,7 +68,7 @@ pub fn merge_at<'p, S: Storage, O: Observer>(
 /// assert_eq!(format!("{:?}", doc.root().as_object()?.unwrap()), r#"{"lap": 56}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn merge_json<S: Storage, O: Observer>(editor: &mut Editor<S, O>, text: &[u8]) -> Result<()> {
+pub fn merge_json<S: Storage>(editor: &mut Editor<S>, text: &[u8]) -> Result<()> {
     // A patch is read once: columns would not pay.
     let options = ReadOptions::new().limits(editor.limits()).tables(false);
     merge(editor, &livebuf_json::from_slice_with(text, &options)?)
@@ -85,8 +82,8 @@ struct Open<'p> {
     members: Fields<'p, Valid>,
 }
 
-fn merge_valid<S: Storage, O: Observer>(
-    editor: &mut Editor<S, O>,
+fn merge_valid<S: Storage>(
+    editor: &mut Editor<S>,
     pointer: &str,
     patch: Value<'_, Valid>,
 ) -> Result<()> {
@@ -122,8 +119,8 @@ fn merge_valid<S: Storage, O: Observer>(
 }
 
 /// Merges one member, or opens the two objects that are to be merged.
-fn member<'p, S: Storage, O: Observer>(
-    editor: &mut Editor<S, O>,
+fn member<'p, S: Storage>(
+    editor: &mut Editor<S>,
     node: NodeId,
     key: &'p str,
     value: Value<'p, Valid>,
@@ -150,11 +147,7 @@ fn member<'p, S: Storage, O: Observer>(
 }
 
 /// Finds the open objects again, from the value at the pointer on.
-fn look_up<S: Storage, O: Observer>(
-    editor: &Editor<S, O>,
-    pointer: &str,
-    open: &mut [Open<'_>],
-) -> Result<()> {
+fn look_up<S: Storage>(editor: &Editor<S>, pointer: &str, open: &mut [Open<'_>]) -> Result<()> {
     let gone = || PatchError::from(livebuf::Error::new(livebuf::ErrorKind::StaleHandle, 0));
     let mut node = editor.find(pointer)?.ok_or_else(gone)?;
     for (depth, object) in open.iter_mut().enumerate() {

@@ -393,11 +393,9 @@ mod tests {
             let array = doc.valid().unwrap().root().as_array().unwrap();
             array.iter().map(|value| value.as_i64().unwrap()).collect()
         };
-        let values = |doc: &'static DocBuf| -> Vec<_> {
+        fn values(doc: &DocBuf) -> Vec<livebuf::Value<'_, livebuf::Valid>> {
             doc.valid().unwrap().root().as_array().unwrap().iter().collect()
-        };
-        let (old, new): (&DocBuf, &DocBuf) =
-            (Box::leak(Box::new(old.clone())), Box::leak(Box::new(new.clone())));
+        }
         let steps =
             steps(&values(old), &values(new), Rule::Kinds, &RandomState::default()).unwrap();
         let (mut now, new) = (list(old), list(new));

@@ -1,18 +1,14 @@
 //! Edits of all matches of a query, in one transaction.
 
 use crate::query::{Places, Query};
-use livebuf::{Checked, Editor, Error, ErrorKind, New, Observer, Result, Storage, Value};
+use livebuf::{Checked, Editor, Error, ErrorKind, New, Result, Storage, Value};
 
 /// The places below the value at a pointer of which none lies within another: the outermost.
-fn outermost<S: Storage, O: Observer>(
-    editor: &Editor<S, O>,
-    below: &str,
-    query: &Query,
-) -> Result<Places> {
+fn outermost<S: Storage>(editor: &Editor<S>, below: &str, query: &Query) -> Result<Places> {
     let root = editor.pointer(below)?.ok_or(Error::new(ErrorKind::NotFound, 0))?;
     let mut places = query.locations(root)?;
     places.dedup_by(|place, outer| outer.leads_to(place));
-    Ok(Places::of(&places).below(below))
+    Ok(Places::of(&places)?.below(below))
 }
 
 /// Sets each match to a value, all or none; answers how many were set.
@@ -31,8 +27,8 @@ fn outermost<S: Storage, O: Observer>(
 /// assert!(doc.pointer("/laps/2/sec")?.unwrap().is_null());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn set_all<'v, S: Storage, O: Observer>(
-    editor: &mut Editor<S, O>,
+pub fn set_all<'v, S: Storage>(
+    editor: &mut Editor<S>,
     query: &Query,
     new: impl Into<New<'v>>,
 ) -> Result<usize> {
@@ -43,8 +39,8 @@ pub fn set_all<'v, S: Storage, O: Observer>(
 ///
 /// # Errors
 /// As [`set_all`]; [`ErrorKind::NotFound`] where the pointer leads nowhere.
-pub fn set_all_at<'v, S: Storage, O: Observer>(
-    editor: &mut Editor<S, O>,
+pub fn set_all_at<'v, S: Storage>(
+    editor: &mut Editor<S>,
     pointer: &str,
     query: &Query,
     new: impl Into<New<'v>>,
@@ -77,10 +73,7 @@ pub fn set_all_at<'v, S: Storage, O: Observer>(
 /// assert_eq!(doc.pointer("/1")?.unwrap(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn remove_all<S: Storage, O: Observer>(
-    editor: &mut Editor<S, O>,
-    query: &Query,
-) -> Result<usize> {
+pub fn remove_all<S: Storage>(editor: &mut Editor<S>, query: &Query) -> Result<usize> {
     remove_all_at(editor, "", query)
 }
 
@@ -88,8 +81,8 @@ pub fn remove_all<S: Storage, O: Observer>(
 ///
 /// # Errors
 /// As [`remove_all`]; [`ErrorKind::NotFound`] where the pointer leads nowhere.
-pub fn remove_all_at<S: Storage, O: Observer>(
-    editor: &mut Editor<S, O>,
+pub fn remove_all_at<S: Storage>(
+    editor: &mut Editor<S>,
     pointer: &str,
     query: &Query,
 ) -> Result<usize> {
@@ -125,8 +118,8 @@ pub fn remove_all_at<S: Storage, O: Observer>(
 /// assert_eq!(doc.pointer("/prices/1")?.unwrap(), 40);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn update_all<'v, S: Storage, O: Observer, N: Into<New<'v>>>(
-    editor: &mut Editor<S, O>,
+pub fn update_all<'v, S: Storage, N: Into<New<'v>>>(
+    editor: &mut Editor<S>,
     query: &Query,
     mut update: impl FnMut(Value<'_, Checked>) -> Result<Option<N>>,
 ) -> Result<usize> {

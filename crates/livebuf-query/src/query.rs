@@ -8,7 +8,8 @@ use crate::parse::parse;
 use crate::steps::Interrupt;
 use crate::syntax::Path;
 use crate::walk::Walk;
-use livebuf::{AsValue, Mode, Result, Value};
+use livebuf::raw::{push, require_memory, vec_for};
+use livebuf::{AsValue, Error, Mode, Result, Value};
 use std::fmt;
 use std::str::FromStr;
 
@@ -197,16 +198,22 @@ impl Query {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn places<'d, V: AsValue<'d>>(&self, value: V) -> Result<Places> {
-        Ok(Places::of(&self.locations(value)?))
+        Places::of(&self.locations(value)?)
     }
 
-    /// The places of the matches, each once: one before those within it, and these before others.
-    pub(crate) fn locations<'q, 'd: 'q, V: AsValue<'d>>(
-        &'q self,
-        value: V,
-    ) -> Result<Vec<Location<'q>>> {
-        let found = self.find(value).map(|found| found.map(Match::into_location));
-        let mut found: Vec<Location<'_>> = found.collect::<Result<_>>()?;
+    /// The places of the matches, each once: one before those within it, and these before others. For
+    /// bindings.
+    ///
+    /// # Errors
+    /// As an item of [`find`](Self::find).
+    #[doc(hidden)]
+    pub fn locations<'q, 'd: 'q, V: AsValue<'d>>(&'q self, value: V) -> Result<Vec<Location<'q>>> {
+        let mut found = Vec::new();
+        for place in self.find(value) {
+            push(&mut found, place?.into_location(), LOCATION)?;
+        }
+        // For the steps that are compared.
+        require_memory(1 << 16)?;
         if !found.is_sorted() {
             found.sort_unstable();
         }
@@ -248,6 +255,9 @@ impl fmt::Debug for Query {
         write!(f, "Query({:?})", self.text)
     }
 }
+
+/// Bytes that a place takes in memory of its own, about: what it shares with others is made once.
+const LOCATION: usize = 64;
 
 /// A value that a query found, and its place.
 #[derive(Clone)]
@@ -356,9 +366,9 @@ pub struct Places {
 
 impl Places {
     /// The last first.
-    pub(crate) fn of(locations: &[Location<'_>]) -> Places {
+    pub(crate) fn of(locations: &[Location<'_>]) -> Result<Places> {
         let (mut text, mut last) = (String::new(), String::new());
-        let mut parts = Vec::with_capacity(locations.len());
+        let mut parts = vec_for(locations.len())?;
         for place in locations.iter().rev() {
             let pointer = place.to_pointer();
             let same = last.bytes().zip(pointer.bytes()).take_while(|(one, two)| one == two);
@@ -366,11 +376,14 @@ impl Places {
             while !pointer.is_char_boundary(same) {
                 same -= 1;
             }
-            text.push_str(pointer.get(same..).unwrap_or_default());
+            let own = pointer.get(same..).unwrap_or_default();
+            let refused = |_| Error::out_of_memory(own.len() as u64);
+            text.try_reserve(own.len()).map_err(refused)?;
+            text.push_str(own);
             parts.push((same, text.len()));
             last = pointer;
         }
-        Places { text, parts: parts.into_iter(), at: 0, base: 0, last: String::new() }
+        Ok(Places { text, parts: parts.into_iter(), at: 0, base: 0, last: String::new() })
     }
 
     /// The same as places of a larger value, which has this one at a pointer. None was asked for yet.

@@ -108,7 +108,8 @@ kinds! {
     /// Calls came in an impossible order: events of an encoder, or the end of a transaction that
     /// nobody began.
     BadSequence = 31, "the calls came in an impossible order";
-    /// The operating system refused memory or a file operation; `detail` is its error number.
+    /// The operating system refused memory or a file operation; `detail` is its error number, or how many
+    /// bytes of memory it refused.
     Io = 32, "the operating system refused";
     /// Values differ in a way the requested operation cannot express. `detail` is 1 where the
     /// root would be removed: a document always has a value.
@@ -181,6 +182,9 @@ pub struct Error {
 
 const _: () = assert!(core::mem::size_of::<Error>() <= 24);
 
+/// Systems number their errors below this.
+const LEAST_MEMORY: u64 = 4096;
+
 impl Error {
     /// Text that is no value of the type that is asked for.
     #[cold]
@@ -198,6 +202,22 @@ impl Error {
     #[inline]
     pub const fn with_detail(kind: ErrorKind, offset: u64, detail: u64) -> Self {
         Error { kind, offset, detail }
+    }
+
+    /// The system refused so many bytes of memory: [`ErrorKind::Io`]. It counts less than a page as one, since
+    /// smaller numbers are those of the system's errors.
+    #[cold]
+    pub const fn out_of_memory(bytes: u64) -> Self {
+        let detail = if bytes < LEAST_MEMORY { LEAST_MEMORY } else { bytes };
+        Error { kind: ErrorKind::Io, offset: 0, detail }
+    }
+
+    /// How many bytes of memory the system refused, if that is the error.
+    pub const fn refused_memory(&self) -> Option<u64> {
+        match self.kind {
+            ErrorKind::Io if self.detail >= LEAST_MEMORY => Some(self.detail),
+            _ => None,
+        }
     }
 
     /// What went wrong.
@@ -267,7 +287,10 @@ impl fmt::Display for Error {
             }
             ErrorKind::IndexOutOfRange => write!(f, ": the length is {}", self.detail),
             ErrorKind::ScratchTooSmall => write!(f, ": {} bytes are needed", self.detail),
-            ErrorKind::Io => write!(f, " (error {})", self.detail),
+            ErrorKind::Io => match self.refused_memory() {
+                Some(bytes) => write!(f, " {bytes} bytes of memory"),
+                None => write!(f, " (error {})", self.detail),
+            },
             ErrorKind::StaleHandle
             | ErrorKind::WrongType
             | ErrorKind::NotFound

@@ -5,19 +5,13 @@
 //! instance from another crate if that crate has one. So this file names every edit for the common
 //! storages once, and the tests of all crates link what was compiled for it.
 
-use crate::change::Recorder;
 use crate::edit::{DocBuf, Editor, New, NodeId};
 use crate::error::Result;
 use crate::mapped::FileStorage;
-use crate::store::space::Observer;
-use crate::store::storage::{Storage, Undoable, VecStorage};
+use crate::store::storage::Storage;
 
 /// Every edit, by the functions that all others call.
-fn edits<S: Storage, O: Observer>(
-    doc: &mut Editor<S, O>,
-    node: NodeId,
-    new: New<'_>,
-) -> Result<()> {
+fn edits<S: Storage>(doc: &mut Editor<S>, node: NodeId, new: New<'_>) -> Result<()> {
     doc.set_root(new)?;
     doc.set_pointer("", new)?;
     doc.set_pointer_with_parents("", new)?;
@@ -52,12 +46,6 @@ type Edits<D> = fn(&mut D, NodeId, New<'_>) -> Result<()>;
 /// Nobody calls this. It is compiled since other crates could.
 #[inline(never)]
 #[allow(clippy::type_complexity)]
-pub fn instances<'b>() -> (
-    Edits<DocBuf>,
-    Edits<Editor<VecStorage, Recorder>>,
-    Edits<Editor<&'b mut [u8]>>,
-    Edits<Editor<Undoable<'b>>>,
-    Edits<Editor<FileStorage>>,
-) {
-    (edits, edits, edits, edits, edits)
+pub fn instances<'b>() -> (Edits<DocBuf>, Edits<Editor<&'b mut [u8]>>, Edits<Editor<FileStorage>>) {
+    (edits, edits, edits)
 }

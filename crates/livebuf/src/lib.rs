@@ -43,7 +43,7 @@
 //! | what is in it | [`Value`], [`View`] to match on, [`Object`], [`Array`] |
 //! | similar objects, read by column | [`Table`], [`Column`] |
 //! | places that outlive edits; a cursor | [`NodeId`], [`NodeMut`] |
-//! | which bytes edits changed | [`Recorder`], [`Observer`] |
+//! | which bytes edits changed | [`Recorder`], [`Listener`] |
 //! | changes to send, to apply elsewhere and to undo | `Delta`, `History` (feature `delta`) |
 //! | Rust types | [`to_doc`], [`from_value`], [`Editor::set_value`] |
 //! | a document from events | [`Encoder`] |
@@ -150,10 +150,11 @@ pub use serde_support::nested::{Nested, SERDE_NESTING};
 pub use serde_support::ser::{to_doc, to_vec};
 #[cfg(feature = "std")]
 pub use store::read_at::ReadAt;
-pub use store::space::Observer;
+#[cfg(feature = "alloc")]
+pub use store::space::Listener;
 #[cfg(feature = "alloc")]
 pub use store::storage::VecStorage;
-pub use store::storage::{Exclusive, Storage, Undoable};
+pub use store::storage::{Exclusive, Storage};
 pub use view::validate::{Region, RegionKind, Stats};
 pub use view::{
     Array, ArrayIter, AsValue, Bound, Checked, Codes, Column, ColumnPath, Dictionary, Doc, Element,
@@ -174,7 +175,7 @@ pub mod raw {
     #[doc(hidden)]
     pub use crate::format::bytes::is_ascii;
     #[cfg(feature = "alloc")]
-    pub use crate::format::memory::{require_memory, vec_for};
+    pub use crate::format::memory::{push, require_memory, vec_for};
     pub use crate::format::pointer;
     pub use crate::view::{Position, RowSlots, Slots, ValueParts};
 }

@@ -7,7 +7,6 @@ use crate::format::date::{Date, DateTime, Time, Timestamp};
 use crate::format::decimal::Decimal;
 use crate::format::extended::Extended;
 use crate::format::uuid::Uuid;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::{Doc, Mode, Value};
 use alloc::borrow::{Cow, ToOwned};
@@ -387,7 +386,7 @@ impl<M: Mode> JsonValue for Doc<'_, M> {
     }
 }
 
-impl<S: Storage, O: Observer> JsonValue for Editor<S, O> {
+impl<S: Storage> JsonValue for Editor<S> {
     fn put(&self, encoder: &mut Encoder) -> Result<()> {
         encoder.value(&self.doc().root())
     }

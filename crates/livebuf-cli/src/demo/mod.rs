@@ -7,14 +7,14 @@ mod pick;
 mod time;
 
 use crate::args::Demo;
-use crate::edit::Noted;
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{NewFile, Out, check_new_file, colours};
 use crate::source::{not_read, read};
 use anstyle::{AnsiColor, Style};
+use livebuf::mapped::Changes;
 use livebuf::mapped::FileEdit;
-use livebuf::{Doc, DocBuf, Editor, Kind, New, Observer, Storage, Valid, Value, VecStorage};
+use livebuf::{Doc, DocBuf, Editor, Kind, New, Storage, Valid, Value, VecStorage};
 use pick::Picked;
 use serde_json::Value as Json;
 use std::hint::black_box;
@@ -43,8 +43,7 @@ pub(crate) fn demo(args: &Demo) -> Outcome {
         }
     };
     let mut show = Show { out: Out::new(), colours: colours() };
-    let document =
-        livebuf_json::from_slice(&text).map_err(|error| not_read(&path, &text, false, &error))?;
+    let document = livebuf_json::from_slice(&text).map_err(|error| not_read(&path, &error))?;
     let valid = document.valid().map_err(|_| Failure::trouble("the document is not trusted"))?;
     let tree: Json = serde_json::from_slice(&text)
         .map_err(|error| Failure::trouble(format!("{title}: serde_json says: {error}")))?;
@@ -154,11 +153,7 @@ impl Edit {
             .map_err(|error| Failure::trouble(format!("a value of the demo: {error}")))
     }
 
-    fn apply<S: Storage, O: Observer>(
-        &self,
-        editor: &mut Editor<S, O>,
-        value: &DocBuf,
-    ) -> livebuf::Result<()> {
+    fn apply<S: Storage>(&self, editor: &mut Editor<S>, value: &DocBuf) -> livebuf::Result<()> {
         let root = value.doc().root();
         let new = match (root.as_i64(), root.as_f64(), root.as_str()?) {
             (Some(number), ..) => New::Int(number),
@@ -197,11 +192,11 @@ impl Edit {
 }
 
 /// A trusted document in a buffer with some room, as edited documents have.
-fn with_room(document: &DocBuf, noted: Noted) -> livebuf::Result<Editor<VecStorage, Noted>> {
+fn with_room(document: &DocBuf) -> livebuf::Result<DocBuf> {
     let bytes = document.as_bytes();
     let mut storage = VecStorage::with_capacity((bytes.len() + bytes.len() / 8 + 65_536) as u64)?;
     storage.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-    let mut editor = Editor::open_unvalidated_with(storage, noted)?;
+    let mut editor = Editor::open_unvalidated(storage)?;
     editor.validate()?;
     Ok(editor)
 }
@@ -323,24 +318,25 @@ impl Show {
         for (at, (edit, value)) in edits.iter().zip(&values).enumerate() {
             // Each run gets a fresh copy with the edits before it, so that all runs find the
             // same.
-            let before = |editor: &mut Editor<VecStorage, Noted>| {
+            let before = |editor: &mut DocBuf| {
                 edits[..at]
                     .iter()
                     .zip(&values)
                     .try_for_each(|(edit, value)| edit.apply(editor, value))
             };
-            let mut start = with_room(document, Noted::default()).map_err(failure)?;
+            let mut start = with_room(document).map_err(failure)?;
             before(&mut start).map_err(failure)?;
             let start = DocBuf::from_bytes_unvalidated(start.as_bytes()).map_err(failure)?;
             let time = on_fresh(
-                || with_room(&start, Noted::default()),
+                || with_room(&start),
                 |editor| editor.as_mut().map(|editor| edit.apply(editor, value)).is_ok(),
             );
-            let mut editor = with_room(&start, Noted::counting()).map_err(failure)?;
+            let mut editor = with_room(&start).map_err(failure)?;
+            editor.listen(Changes::default());
             let mut done = Ok(());
             let read = bytes_read(|| done = edit.apply(&mut editor, value));
             done.map_err(failure)?;
-            let (written, _) = editor.observer().count();
+            let (written, _) = editor.stop_listening::<Changes>().unwrap_or_default().count();
             let new = edit.value.as_ref().map_or(String::new(), |value| {
                 let value = value.to_string();
                 format!(" {}", shortened_end(&value, 20))
@@ -383,7 +379,7 @@ impl Show {
 
     fn prove(&mut self, document: DocBuf, mut tree: Json, edits: &[Edit]) -> Outcome {
         let failure = |error| Failure::document(Path::new("the demo's document"), error);
-        let mut document = with_room(&document, Noted::default()).map_err(failure)?;
+        let mut document = with_room(&document).map_err(failure)?;
         for edit in edits {
             let value = edit.new_value()?;
             edit.apply(&mut document, &value).map_err(failure)?;
@@ -427,8 +423,8 @@ impl Show {
 /// A value in a few letters.
 fn brief(value: Value<'_, Valid>) -> String {
     match value.kind() {
-        Kind::Object => format!("{{{} members}}", value.len().unwrap_or(0)),
-        Kind::Array => format!("[{} elements]", value.len().unwrap_or(0)),
+        Kind::Object => format!("{{{}}}", counted(value.len().unwrap_or(0) as u64, "member")),
+        Kind::Array => format!("[{}]", counted(value.len().unwrap_or(0) as u64, "element")),
         _ => {
             let text = livebuf_json::to_string(value).unwrap_or_default();
             shortened_end(&text, 24)

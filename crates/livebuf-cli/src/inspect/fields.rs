@@ -87,8 +87,8 @@ fn quoted(bytes: &[u8]) -> String {
     // A character has at most four bytes. Damage may make many texts of the same long bytes.
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST + 4)]);
     match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{:?}…", &text[..end]),
-        None => format!("{text:?}"),
+        Some((end, _)) => format!("{}…", livebuf_json::quoted(&text[..end])),
+        None => livebuf_json::quoted(&text),
     }
 }
 

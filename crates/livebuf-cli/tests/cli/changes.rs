@@ -49,6 +49,37 @@ fn several_edits_happen_all_or_not_at_all() {
 }
 
 #[test]
+fn numbers_are_added_to() {
+    let place = Place::new();
+    let numbers = r#"{"n":5,"f":1.5,"max":9223372036854775807,"top":18446744073709551615,"long":12345678901234567890123,"t":"a"}"#;
+    place.document("x.lbuf", numbers);
+    let adds = ["add /n 1", "add /n -7", "add /f 1", "add /max 1", "add /top -9223372036854775808"];
+    place.command(&[&["edit", "x.lbuf"], &adds[..]].concat()).assert().success().stdout("");
+    assert_eq!(
+        place.yes("get x.lbuf /n /f /max /top"),
+        "-1\n2.5\n9223372036854775808\n9223372036854775807\n"
+    );
+    place.command(&["edit", "x.lbuf", "add /n 0.5"]).assert().success();
+    assert_eq!(place.yes("get x.lbuf /n"), "-0.5\n");
+    place.document("x.lbuf", numbers);
+    let before = fs::read(place.path("x.lbuf")).unwrap();
+    for (operation, words) in [
+        ("add /top 1", "/top would become a number that add cannot keep"),
+        ("add /top -36893488147419103230", "adds no number"),
+        ("add /max 0.5", "/max would become a number"),
+        ("add /f 1e400", "adds no number"),
+        ("add /t 1", "/t is text, not a number"),
+        ("add /long 1", "/long has more digits than add keeps"),
+        ("add /n \"1\"", "adds no number"),
+        ("add /gone 1", "/gone is not there"),
+        ("add /n", "has no value"),
+    ] {
+        says(place.command(&["edit", "x.lbuf", operation]).assert(), 2, &[words]);
+        assert_eq!(fs::read(place.path("x.lbuf")).unwrap(), before, "{operation}");
+    }
+}
+
+#[test]
 fn queries_find_values_and_their_places() {
     let place = Place::new();
     place.document("a.lbuf", USERS);

@@ -30,8 +30,109 @@ fn json_is_read_where_a_document_is() {
     place.command(&["get", "-", "/n"]).write_stdin(USERS).assert().success().stdout("5\n");
     place.file("bad.json", "{\"a\":1,}");
     says(place.run("get bad.json /a"), 2, &["bad.json: not JSON", "column 8"]);
-    place.file("lines.json", "{\"a\":1}\n{\"a\":2}\n");
-    says(place.run("get lines.json /a"), 2, &["JSON lines", "--lines"]);
+}
+
+/// They were read as lines only where the file's name said so, and the message named an option that
+/// only from-json has.
+#[test]
+fn json_lines_are_found_by_what_they_hold() {
+    let place = Place::new();
+    let lines = "{\"a\":1}\n\n{\n  \"a\": 2\n}\n[3]\n";
+    place.file("x.json", lines);
+    place.file("x.ndjson", lines);
+    for command in [
+        "query FILE $..a",
+        "get FILE /1/a",
+        "keys FILE /0",
+        "stats FILE",
+        "tree FILE",
+        "to-json FILE",
+        "to-json --lines FILE",
+        "diff FILE x.ndjson",
+    ] {
+        let named = place.yes(&command.replace("FILE", "x.ndjson"));
+        assert_eq!(place.yes(&command.replace("FILE", "x.json")), named, "{command}");
+        let piped = command.replace("FILE", "-");
+        let mut piped = place.command(&piped.split(' ').collect::<Vec<_>>());
+        piped.write_stdin(lines).assert().success().stdout(named);
+    }
+    // One document with a fault is one all the same, and its place is told.
+    for (text, words) in [
+        ("{\n  \"a\": 1,\n}\n", "line 3, column 1"),
+        (
+            "{\"a\":1}\n}\n",
+            "text behind the value; many values need to be read as lines, at line 2, column 1",
+        ),
+        ("{\"a\":1} {\"a\":2}\n", "at line 1, column 9"),
+        ("{\"a\":1}\n{\"a\":2\n", "at line 2, column 1"),
+        ("[1, 2] 3", "at line 1, column 8"),
+        ("{\"a\":1}\nnone\n", "at line 2, column 1"),
+    ] {
+        place.file("bad.json", text);
+        for command in ["get bad.json /a", "query bad.json $.a", "merge bad.lbuf bad.json"] {
+            place.document("bad.lbuf", "{}");
+            let run = place.run(command);
+            let told = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+            says(run, 2, &["bad.json: not JSON", words]);
+            assert!(!told.contains("give --lines"), "{told}");
+        }
+    }
+    // Lines that begin well have their error by their line.
+    place.file("bad.json", "{\"a\":1}\n{\"a\":2}\n{\"a\" 3}\n");
+    says(place.run("get bad.json /0/a"), 2, &["bad.json: not JSON", "line 3, column 6"]);
+    // Two merge patches are none.
+    place.document("x.lbuf", USERS);
+    says(place.run("merge x.lbuf x.json"), 2, &["x.json: not JSON", "line 3", "from-json --lines"]);
+    assert_eq!(place.yes("to-json x.lbuf"), format!("{USERS}\n"));
+    let demo = place.run("demo x.json").code(2);
+    assert!(!String::from_utf8_lossy(&demo.get_output().stderr).contains("--"));
+    // What is to be edited needs a document, and the hint works.
+    for name in ["x.json", "x.ndjson"] {
+        let hint = format!("run livebuf from-json --lines {name} -o x.lbuf");
+        says(place.run(&format!("set {name} /0 1")), 2, &["looks like JSON lines", &hint]);
+        says(place.run(&format!("validate {name}")), 2, &["looks like JSON lines", &hint]);
+    }
+}
+
+#[test]
+fn edits_of_json_on_standard_input_print_json() {
+    let place = Place::new();
+    let filter = |arguments: &[&str], input: &str| {
+        let assert = place.command(arguments).write_stdin(input).assert().success();
+        String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+    };
+    let json = "{\n  \"a\": 1,\n  \"l\": [1, 2]\n}\n";
+    for (arguments, edited) in [
+        (&["set", "-", "/a", "2"][..], "{\"a\":2,\"l\":[1,2]}\n"),
+        (&["set", "--all", "-", "$.l[*]", "0"], "{\"a\":1,\"l\":[0,0]}\n"),
+        (&["edit", "-", "add /a 6", "remove /l/0"], "{\"a\":7,\"l\":[2]}\n"),
+        (&["merge", "-", "{\"a\":null}"], "{\"l\":[1,2]}\n"),
+        (&["patch", "-", "[{\"op\":\"remove\",\"path\":\"/a\"}]"], "{\"l\":[1,2]}\n"),
+        (&["remove", "-", "/a"], "{\"l\":[1,2]}\n"),
+        (&["push", "-", "/l", "3"], "{\"a\":1,\"l\":[1,2,3]}\n"),
+        (&["compact", "-"], "{\"a\":1,\"l\":[1,2]}\n"),
+        (&["set", "-", "", "5"], "5\n"),
+    ] {
+        assert_eq!(filter(arguments, json), edited, "{arguments:?}");
+    }
+    filter(&["compact", "-v", "-", "-o", "out.json"], json);
+    assert_eq!(fs::read_to_string(place.path("out.json")).unwrap(), "{\"a\":1,\"l\":[1,2]}\n");
+    // Lines go out as lines, as long as there are any.
+    let lines = "{\"a\":1}\n{\"a\":2}\n";
+    assert_eq!(filter(&["set", "-", "/1/a", "3"], lines), "{\"a\":1}\n{\"a\":3}\n");
+    assert_eq!(filter(&["push", "-", "", "[]"], lines), "{\"a\":1}\n{\"a\":2}\n[]\n");
+    assert_eq!(filter(&["compact", "-"], lines), lines);
+    assert_eq!(filter(&["set", "-", "", "{}"], lines), "{}\n");
+    // All or nothing, as with documents.
+    let failed = ["edit", "-", "set /a 2", "remove /gone"];
+    let failed = place.command(&failed).write_stdin(json).assert();
+    says(failed, 2, &["edit 2", "standard input: /gone is not there"]);
+    let wrong = place.command(&["set", "-", "/a", "2"]).write_stdin("{\"a\":1,}").assert();
+    says(wrong, 2, &["standard input: not JSON", "column 8"]);
+    log(&place);
+    let bytes = fs::read(place.path("l.lblog")).unwrap();
+    let of_log = place.command(&["set", "-", "/0", "1"]).write_stdin(bytes).assert();
+    says(of_log, 2, &["standard input: a log, not a document", "tree"]);
 }
 
 #[test]
@@ -81,7 +182,36 @@ fn what_is_no_json_at_all_is_named() {
     for (bytes, word) in cases {
         place.file("in", bytes);
         says(place.run("from-json in -o out"), 2, &["in: not JSON", word]);
+        if !bytes.starts_with(b"\xABLBL") {
+            for command in ["get in /a", "query in $", "tree in", "validate in", "set in /a 1"] {
+                says(place.run(command), 2, &["in: not", word]);
+            }
+        }
     }
+}
+
+/// A file that was allocated in advance or cut off by a crash: "expected a value".
+#[test]
+fn nul_bytes_are_named() {
+    let place = Place::new();
+    let nuls = "\0".repeat(64);
+    place.file("in.ndjson", format!("{{\"e\":1}}\n{nuls}{{\"e\":2}}\n{{\"e\":3}}\n"));
+    place.file("end.ndjson", format!("{{\"e\":1}}\n{{\"e\":2}}\n{nuls}"));
+    place.file("text.ndjson", format!("{{\"e\":1}}\n{{\"e\":\"a{nuls}\n"));
+    for (name, line, rows) in [("in", 2, "1\n3\n"), ("end", 3, "1\n2\n"), ("text", 2, "1\n")] {
+        let (line, name) = (format!("line {line}, column"), format!("{name}.ndjson"));
+        let words = ["NUL bytes", "crash", &line, "--skip-bad"];
+        says(place.run(&format!("from-json --lines {name} -o no.lbuf")), 2, &words);
+        says(place.run(&format!("query {name} $[*].e")), 2, &words);
+        says(place.run(&format!("log append new.lblog {name}")), 2, &words);
+        let skipped = place.run(&format!("from-json --lines --skip-bad -f {name} -o x.lbuf"));
+        let told = String::from_utf8_lossy(&skipped.success().get_output().stderr).into_owned();
+        assert!(told.contains("1 line skipped") && told.contains("NUL bytes"), "{told}");
+        assert_eq!(place.yes("query x.lbuf $[*].e"), rows);
+    }
+    says(place.run("from-json in.ndjson -o no.lbuf"), 2, &["NUL bytes", "--lines --skip-bad"]);
+    place.file("one.json", format!("{{\"e\":1}}\n{nuls}"));
+    says(place.run("get one.json /e"), 2, &["NUL bytes", "line 2, column 1"]);
 }
 
 #[test]
@@ -295,6 +425,10 @@ fn lines_are_printed_of_an_array() {
     assert_eq!(place.yes("to-json --lines out.ndjson"), lines);
     place.document("no.lbuf", USERS);
     says(place.run("to-json --lines no.lbuf"), 2, &["no.lbuf: the root is no array", "--lines"]);
+    let odd =
+        ["\"],[\\\\\"", "{\"a,b\":[{},[],\"\\\"\",1]}", "[[1,2],[]]", "\"\\\\\"", "\"{\"", "null"];
+    place.document("odd.lbuf", &format!("[{}]", odd.join(",")));
+    assert_eq!(place.yes("to-json --lines odd.lbuf"), odd.join("\n") + "\n");
     place.document("empty.lbuf", "[]");
     assert_eq!(place.yes("to-json --lines empty.lbuf"), "");
 }
@@ -322,6 +456,43 @@ fn a_query_prints_rows() {
     late.success().stdout("a,b\n,1\n2,3\n4,\n");
     assert_eq!(place.yes("query --csv late.lbuf $[*].a"), "a\n2\n4\n");
     says(place.run("query --csv late.lbuf $[*].c"), 1, &["finds nothing"]);
+}
+
+/// A late column stood somewhere, and each of several files had its own columns.
+#[test]
+fn csv_has_the_columns_of_the_query_once() {
+    let place = Place::new();
+    place.document("x.lbuf", r#"[{"q":1,"b":2},{"c":3},{"a":4,"b":5}]"#);
+    place.document("y.lbuf", r#"[{"c":6,"a":7}]"#);
+    place.document("none.lbuf", r#"[{"other":1}]"#);
+    let csv = |arguments: &[&str]| {
+        let assert = place.command(&[&["query", "--csv"], arguments].concat()).assert().success();
+        String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+    };
+    let rows = "a,b,c,q\n,2,,1\n,,3,\n4,5,,\n";
+    for query in [
+        r#"$[*]["a","b","c","q"]"#,
+        "$[*]['a', 'b' , 'c','a','q']",
+        "$..['a','b','c','q']",
+        r#"$[?@['q'] || true == true]["a","b","\u0063",'q']"#,
+    ] {
+        assert_eq!(csv(&["x.lbuf", query]), rows, "{query}");
+        let both = csv(&["none.lbuf", "x.lbuf", "y.lbuf", query]);
+        assert_eq!(both, format!("{rows}7,,6,\n"), "{query}");
+    }
+    // A name that no row has is a column all the same.
+    assert_eq!(csv(&["y.lbuf", "$[*]['n','a']"]), "n,a\n,7\n");
+    place.document("odd.lbuf", r#"[{"it's":1,"a\"b":2,"],[":3}]"#);
+    let odd = r#"$[*]['],[','it\'s','a"b']"#;
+    assert_eq!(csv(&["odd.lbuf", odd]), "\"],[\",it's,\"a\"\"b\"\n3,1,2\n");
+    // Others have them as they come, all files the same.
+    let all = "q,b,c,a,other\n1,2,,,\n,,3,,\n,5,,4,\n,,6,7,\n,,,,1\n";
+    assert_eq!(csv(&["x.lbuf", "y.lbuf", "none.lbuf", "$[*].*"]), all);
+    assert_eq!(csv(&["x.lbuf", "$[*]['a',*]"]).lines().next(), Some("q,b,c,a"));
+    // A file that cannot be read is told, and the others are printed.
+    let some = place.run("query --csv x.lbuf gone.lbuf y.lbuf $[*].*").code(2);
+    let some = String::from_utf8_lossy(&some.get_output().stdout).into_owned();
+    assert_eq!(some, "q,b,c,a\n1,2,,\n,,3,\n,5,,4\n,,6,7\n");
 }
 
 /// Beyond 16 MiB each row was validated with all of its table.

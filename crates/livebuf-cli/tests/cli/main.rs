@@ -434,7 +434,11 @@ fn json_where_a_document_is_due_is_told_what_to_do() {
         "compact FILE",
     ] {
         let line = command.replace("FILE", "in.json");
-        let words = ["in.json: not a LiveBuf document", "run livebuf from-json in.json -o in.lbuf"];
+        let words = [
+            "in.json: not a LiveBuf document; it looks like JSON\n",
+            "run livebuf from-json in.json -o in.lbuf",
+            "get, query, keys, tree,",
+        ];
         says(place.run(&line), 2, &words);
         says(place.run(&command.replace("FILE", "other")), 2, &["other: not a LiveBuf document"]);
         says(place.run(&command.replace("FILE", "empty")), 2, &["empty: not a LiveBuf document"]);
@@ -444,7 +448,7 @@ fn json_where_a_document_is_due_is_told_what_to_do() {
         says(place.run(&command.replace("FILE", "other")), 2, &["other: not"]);
         says(place.run(&command.replace("FILE", "empty")), 2, &["empty: not a LiveBuf document"]);
     }
-    let piped = place.command(&["compact", "-"]).write_stdin(USERS).assert();
+    let piped = place.command(&["validate", "-"]).write_stdin(USERS).assert();
     says(piped, 2, &["standard input: not a LiveBuf document", "run livebuf from-json - -o OUT"]);
 }
 
@@ -920,6 +924,9 @@ fn one_is_no_plural() {
     let told = String::from_utf8_lossy(&told.get_output().stderr).into_owned();
     let failed = place.run("set edit.lbuf /l/7 2").code(2);
     let failed = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
+    let patch = r#"[{"op":"add","path":"/l/7","value":2}]"#;
+    let patched = place.command(&["patch", "edit.lbuf", patch]).assert().code(2);
+    let patched = String::from_utf8_lossy(&patched.get_output().stderr).into_owned();
     let stats = place.yes("stats table.lbuf");
     let one = place.yes("stats one.lbuf");
     let bytes = place.yes("inspect edit.lbuf") + &place.yes("inspect list.lbuf");
@@ -931,6 +938,7 @@ fn one_is_no_plural() {
         (&table, &["further fields none; 1 column", "column struct, count 50"]),
         (&told, &["in 1 place"]),
         (&failed, &["has 1 element,"]),
+        (&patched, &["has 1 element;"]),
     ] {
         for word in words {
             assert!(text.contains(word), "{word:?} is not in\n{text}");
@@ -1390,6 +1398,79 @@ fn compacting_removes_what_killed_commands_left() {
         assert!(!left.exists(), "{line}");
         assert!(place.path(".livebuf-2-1.tmp").exists(), "{line}: somebody works on it");
     }
+}
+
+/// Only compactions did so.
+#[test]
+fn what_killed_commands_left_is_removed_by_the_next_one() {
+    let place = Place::new();
+    place.file("in.json", USERS);
+    place.file("rows.ndjson", "{\"a\":1}\n");
+    place.document("x.lbuf", USERS);
+    place.yes("log append x.lblog rows.ndjson");
+    place.yes("delta begin x.lbuf");
+    // Two that were made at the same time.
+    let leave = |name: &str| {
+        let two = [(); 2].map(|()| livebuf::mapped::new_beside(&place.path(name), None).unwrap());
+        two.map(|(_, path)| path)
+    };
+    let others = leave("other.lbuf");
+    for (target, line) in [
+        ("x.lbuf", "from-json -f in.json -o x.lbuf"),
+        ("x.lbuf", "set x.lbuf /n 6"),
+        ("x.lbuf", "edit x.lbuf remove\u{a0}/n"),
+        ("x.lbuf", "delta begin x.lbuf"),
+        ("new.lbuf", "from-json in.json -o new.lbuf"),
+        ("out.json", "to-json x.lbuf -o out.json"),
+        ("out.json", "to-json x.lbuf -f -o out.json"),
+        ("d", "delta make x.lbuf d remove\u{a0}/users"),
+        ("x.lblog", "log append x.lblog rows.ndjson"),
+        ("new.lblog", "log append new.lblog rows.ndjson"),
+    ] {
+        let left = leave(target);
+        place.run(line).success();
+        assert!(left.iter().all(|path| !path.exists()), "{line}");
+        assert!(others.iter().all(|path| path.exists()), "{line}: another file's");
+    }
+    place.yes("compact x.lbuf");
+    assert!(!place.names().iter().any(|name| name.starts_with(".livebuf-")), "{:?}", place.names());
+
+    // The same by real ones.
+    let traced = |arguments: &str| {
+        let mut command = std::process::Command::new("strace");
+        command.args(["-qq", "-o", "/dev/null", "-e", "trace=fsync"]);
+        command.args(["-e", "inject=fsync:signal=KILL", BINARY]).args(arguments.split(' '));
+        command.current_dir(place.0.path()).output()
+    };
+    if traced("--version").is_ok_and(|output| output.status.success()) {
+        let before = place.names();
+        for line in ["from-json -f in.json -o x.lbuf", "to-json x.lbuf -f -o out.json"] {
+            assert!(!traced(line).unwrap().status.success());
+            assert_eq!(place.names().len(), before.len() + 1, "{line}");
+            place.yes(line);
+            assert_eq!(place.names(), before, "{line}");
+        }
+    }
+    // A directory of documents.
+    let text = "{\"a\":1}\n".repeat(100_000);
+    place.file("many.ndjson", text);
+    let mut child = std::process::Command::new(BINARY)
+        .args(["from-json", "--lines", "--each", "many.ndjson", "-o", "each"])
+        .current_dir(place.0.path())
+        .spawn()
+        .unwrap();
+    let begun = || {
+        let names = place.names();
+        names.iter().any(|name| name.starts_with(".livebuf-") && name.ends_with(".each"))
+    };
+    while !begun() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(begun());
+    place.yes("from-json --lines --each rows.ndjson -o each");
+    assert!(!place.names().iter().any(|name| name.starts_with(".livebuf-")), "{:?}", place.names());
 }
 
 /// Commands that only read cut any file that ended like a journal, or wrote into it. The others

@@ -63,7 +63,8 @@ fn messages_that_cannot_be_written_are_an_error_and_no_panic() {
         ("set -v x.lbuf /n 7", 2),
         ("set --all x.lbuf '$.n' 7", 2),
         ("compact -v x.lbuf", 2),
-        ("get x.lbuf /none", 1),
+        ("get x.lbuf /none", 2),
+        ("query x.lbuf '$.none'", 2),
         ("get none.lbuf /n", 2),
         ("nonsense", 2),
         ("set x.lbuf /n 7", 0),
@@ -126,7 +127,43 @@ fn keys_with_control_characters_take_one_line() {
         assert!(said.contains("\\n"), "{said:?}");
     }
     assert!(!place.yes("tree x.lbuf").contains('\u{1b}'));
+    // The command's words for terminals, U+009B among them, are escaped as in JSON.
+    place.document("c1.lbuf", "{\"k\u{9b}31m\u{7f}\": {\"v\": \"\u{9b}\"}}");
+    place.document("c2.lbuf", "{\"k\u{9b}31m\u{7f}\": {\"v\": \"\u{9c}\"}}");
+    assert_eq!(place.yes("keys c1.lbuf"), "\"k\\u009b31m\\u007f\"\n");
+    assert_eq!(place.yes("keys --raw c1.lbuf"), "k\u{9b}31m\u{7f}\n");
+    let path = place.yes("query --paths c1.lbuf $.*.v");
+    assert_eq!(path, "$['k\\u009b31m\\u007f']['v']\n");
+    assert_eq!(place.yes(&format!("query c1.lbuf {}", path.trim())), "\"\u{9b}\"\n");
+    let differ = place.run("diff c1.lbuf c2.lbuf").code(1);
+    let differ = String::from_utf8_lossy(&differ.get_output().stdout).into_owned();
+    assert!(differ.contains(r#"/v": "\u009b""#), "{differ}");
+    assert!(place.yes("to-json c1.lbuf").contains('\u{9b}'), "JSON allows it");
     place.document("columns.lbuf", r#"{"a\nb\u001b": [1, 2, 3, 4, 5, 6, 7, 8]}"#);
     assert!(place.yes("stats columns.lbuf").contains("/a\\nb\\u001b/*"));
     says(place.command(&["get", "x.lbuf", "\"/a"]).assert(), 2, &["POINTER"]);
+}
+
+/// Some messages had Rust's escapes, \u{1b}, and others those of JSON.
+#[test]
+fn messages_have_the_escapes_of_json() {
+    let place = Place::new();
+    place.document("x.lbuf", r#"{"a": [1]}"#);
+    place.file("double.json", "{\"\\u001b[31m\": 1, \"\\u001b[31m\": 2}");
+    let patch = r#"[{"op": "remove", "path": "/\u001b[31m"}]"#;
+    let below = r#"[{"op": "add", "path": "/a/0/\u009b", "value": 1}]"#;
+    let key = r#"[{"op": "add", "path": "/a/\u009b", "value": 1}]"#;
+    let cases: [(&[&str], &str); 8] = [
+        (&["patch", "x.lbuf", patch], r#""/\u001b[31m""#),
+        (&["patch", "x.lbuf", below], r#""/a/0/\u009b""#),
+        (&["patch", "x.lbuf", key], r#""\u009b" is no index"#),
+        (&["from-json", "--duplicate-keys", "error", "double.json"], r#"the key "\u001b[31m""#),
+        (&["get", "x.lbuf", "a\u{1b}"], r#""a\u001b" is not a JSON pointer"#),
+        (&["set", "x.lbuf", "/a", "\u{1b}\\u{1b}"], r#""\u001b\\u{1b}" is not JSON"#),
+        (&["set", "x.lbuf", "/a/\u{9b}/b", "1"], r#"none is "\u009b""#),
+        (&["query", "x.lbuf", "\u{1b}\u{e0001}"], r#""\u001b\udb40\udc01" is no query"#),
+    ];
+    for (arguments, words) in cases {
+        says(place.command(arguments).assert(), 2, &[words]);
+    }
 }

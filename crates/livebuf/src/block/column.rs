@@ -14,7 +14,7 @@ use crate::format::cell::span_at;
 use crate::format::extended::find_bad_slot;
 use crate::format::half::from_half;
 use crate::format::layout::*;
-use crate::store::space::{Observer, Space};
+use crate::store::space::Space;
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 use core::ops::Range;
@@ -417,28 +417,19 @@ impl Elements {
     }
 
     /// Writes the count of elements to the header.
-    pub(crate) fn set_count<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, count: u32) {
+    pub(crate) fn set_count<S: Storage>(&self, space: &mut Space<S>, count: u32) {
         space.write_u32((self.offset + ARRAY_COUNT) as u64, count);
     }
 
     /// Writes the capacity in elements to the header.
-    pub(crate) fn set_capacity<S: Storage, O: Observer>(
-        &self,
-        space: &mut Space<S, O>,
-        capacity: u32,
-    ) {
+    pub(crate) fn set_capacity<S: Storage>(&self, space: &mut Space<S>, capacity: u32) {
         space.write_u32((self.offset + ARRAY_CAPACITY) as u64, capacity);
     }
 
     /// Writes a value that the column can hold, or that the slot has none. For structs, lists and
     /// runs it only writes whether there is one: what they hold is elsewhere.
     #[inline]
-    pub(crate) fn put<S: Storage, O: Observer>(
-        &self,
-        space: &mut Space<S, O>,
-        slot: u32,
-        (tag, cell): (u8, u64),
-    ) {
+    pub(crate) fn put<S: Storage>(&self, space: &mut Space<S>, slot: u32, (tag, cell): (u8, u64)) {
         self.set_gap(
             space,
             slot,
@@ -475,23 +466,13 @@ impl Elements {
     }
 
     #[cold]
-    fn put_mark<S: Storage, O: Observer>(
-        &self,
-        space: &mut Space<S, O>,
-        slot: u32,
-        (tag, cell): (u8, u64),
-    ) {
+    fn put_mark<S: Storage>(&self, space: &mut Space<S>, slot: u32, (tag, cell): (u8, u64)) {
         set_bit(space, self.marks_at(), slot, self.column.is_mark(tag, cell));
     }
 
     /// Writes to the bitmaps whether a slot holds a value, and if not, whether it is null or
     /// missing. The slot's own bytes stay.
-    pub(crate) fn set_gap<S: Storage, O: Observer>(
-        &self,
-        space: &mut Space<S, O>,
-        slot: u32,
-        gap: Option<Gap>,
-    ) {
+    pub(crate) fn set_gap<S: Storage>(&self, space: &mut Space<S>, slot: u32, gap: Option<Gap>) {
         if self.gaps == GAPS_NONE {
             return;
         }
@@ -505,9 +486,9 @@ impl Elements {
 
     /// Moves slots to another place in the column, with their bits in the bitmaps. The slots
     /// that they leave become zero.
-    pub(crate) fn move_slots<S: Storage, O: Observer>(
+    pub(crate) fn move_slots<S: Storage>(
         &self,
-        space: &mut Space<S, O>,
+        space: &mut Space<S>,
         from: u32,
         to: u32,
         count: u32,
@@ -547,9 +528,9 @@ impl Elements {
     }
 
     /// Exchanges the bytes of two slots of whole bytes. Their bits in the bitmaps stay.
-    pub(crate) fn exchange_slots<S: Storage, O: Observer>(
+    pub(crate) fn exchange_slots<S: Storage>(
         &self,
-        space: &mut Space<S, O>,
+        space: &mut Space<S>,
         a: u32,
         b: u32,
     ) -> Result<()> {
@@ -565,9 +546,9 @@ impl Elements {
 
     /// Copies the values of a column without gaps to a larger place. Returns the column there;
     /// its header is still to be written.
-    pub(crate) fn move_to<S: Storage, O: Observer>(
+    pub(crate) fn move_to<S: Storage>(
         &self,
-        space: &mut Space<S, O>,
+        space: &mut Space<S>,
         data: u32,
         capacity: u32,
     ) -> Elements {
@@ -577,11 +558,7 @@ impl Elements {
     }
 
     /// Makes slots zero, as slots without a value are. The bitmaps stay.
-    pub(crate) fn clear<S: Storage, O: Observer>(
-        &self,
-        space: &mut Space<S, O>,
-        slots: Range<u32>,
-    ) {
+    pub(crate) fn clear<S: Storage>(&self, space: &mut Space<S>, slots: Range<u32>) {
         let values = self.values_at();
         let column = self.column;
         match column.slot() {
@@ -603,12 +580,7 @@ impl Elements {
 }
 
 /// Sets bit `slot` of a bitmap.
-pub(crate) fn set_bit<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    bits: u64,
-    slot: u32,
-    value: bool,
-) {
+pub(crate) fn set_bit<S: Storage>(space: &mut Space<S>, bits: u64, slot: u32, value: bool) {
     let at = bits + (slot >> 3) as u64;
     let old = load_u8(space.bytes(), at).unwrap_or(0);
     let bit = 1 << (slot & 7);
@@ -618,13 +590,7 @@ pub(crate) fn set_bit<S: Storage, O: Observer>(
     }
 }
 
-fn move_bits<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    bits: u64,
-    from: u32,
-    to: u32,
-    count: u32,
-) {
+fn move_bits<S: Storage>(space: &mut Space<S>, bits: u64, from: u32, to: u32, count: u32) {
     let bit = |bytes: &[u8], slot: u32| {
         load_u8(bytes, bits + (slot >> 3) as u64).unwrap_or(0) >> (slot & 7) & 1 == 1
     };

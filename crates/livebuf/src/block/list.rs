@@ -16,7 +16,7 @@ use crate::block::record::Block;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u64, slice};
 use crate::format::layout::*;
-use crate::store::space::{Observer, Space};
+use crate::store::space::Space;
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 use core::ops::Range;
@@ -139,9 +139,9 @@ impl Elements {
     }
 
     /// Moves where elements begin: adds to these offsets.
-    pub(crate) fn add_to_offsets<S: Storage, O: Observer>(
+    pub(crate) fn add_to_offsets<S: Storage>(
         &self,
-        space: &mut Space<S, O>,
+        space: &mut Space<S>,
         slots: Range<u32>,
         by: u32,
     ) -> Result<()> {

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::format::bytes::{load_u16, load_u32};
 use crate::format::layout::*;
-use crate::store::space::{Observer, Space};
+use crate::store::space::Space;
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 
@@ -42,10 +42,6 @@ impl Owner {
 }
 
 /// Writes where the bitmaps of a table's rows or a list's arrays lie.
-pub(crate) fn set_nested_bits<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    nested: u32,
-    bits: u32,
-) {
+pub(crate) fn set_nested_bits<S: Storage>(space: &mut Space<S>, nested: u32, bits: u32) {
     space.write_u32((nested + NESTED_BITS) as u64, bits);
 }

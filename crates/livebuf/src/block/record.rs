@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u64};
 use crate::format::extended::{Extended, is_extended_span};
 use crate::format::layout::*;
-use crate::store::space::{Observer, Space};
+use crate::store::space::Space;
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 
@@ -194,19 +194,14 @@ impl Record {
     }
 
     /// Puts a value where field `index` is a hole.
-    pub(crate) fn fill<S: Storage, O: Observer>(
-        self,
-        space: &mut Space<S, O>,
-        index: u32,
-        value: (u8, u64),
-    ) {
+    pub(crate) fn fill<S: Storage>(self, space: &mut Space<S>, index: u32, value: (u8, u64)) {
         self.put(space, index, value);
         self.set_live(space, self.live() + 1);
     }
 
     /// Makes field `index` a hole. True if the record is empty then. It has no shape any more,
     /// so its next field may choose any.
-    pub(crate) fn take<S: Storage, O: Observer>(self, space: &mut Space<S, O>, index: u32) -> bool {
+    pub(crate) fn take<S: Storage>(self, space: &mut Space<S>, index: u32) -> bool {
         let live = self.live().saturating_sub(1);
         self.put(space, index, (TAG_HOLE, 0));
         if live > 0 {
@@ -218,22 +213,22 @@ impl Record {
     }
 
     /// Makes the record empty.
-    pub(crate) fn clear<S: Storage, O: Observer>(self, space: &mut Space<S, O>) {
+    pub(crate) fn clear<S: Storage>(self, space: &mut Space<S>) {
         let cells = RECORD_CELLS as u64;
         space.zero(self.offset as u64 + cells, self.size() - cells);
         Record::new(self.offset, self.capacity(), 0, 0, 0).write_header(space);
     }
 
     /// Makes the record use another shape.
-    pub(crate) fn set_shape<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, shape: u32) {
+    pub(crate) fn set_shape<S: Storage>(&self, space: &mut Space<S>, shape: u32) {
         space.write_u32((self.offset + RECORD_SHAPE) as u64, shape);
     }
 
     /// Copies the fields to a larger place. Returns the record there; its header is still to be
     /// written.
-    pub(crate) fn copy_to<S: Storage, O: Observer>(
+    pub(crate) fn copy_to<S: Storage>(
         self,
-        space: &mut Space<S, O>,
+        space: &mut Space<S>,
         offset: u32,
         capacity: u32,
     ) -> Record {
@@ -242,7 +237,7 @@ impl Record {
         Record::new(offset, capacity, self.used(), self.live(), self.shape())
     }
 
-    fn set_live<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, live: u32) {
+    fn set_live<S: Storage>(&self, space: &mut Space<S>, live: u32) {
         space.write_u8((self.offset + RECORD_LIVE) as u64, live as u8);
     }
 }

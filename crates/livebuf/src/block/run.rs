@@ -6,7 +6,7 @@ use crate::block::list::List;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{slice, text};
 use crate::format::layout::*;
-use crate::store::space::{Observer, Space};
+use crate::store::space::Space;
 use crate::store::storage::Storage;
 
 /// Capacity in bytes from which on a run gives some of it back.
@@ -59,7 +59,7 @@ impl List {
 
     /// Gives back most bytes of a run that uses at most a quarter of its capacity: all but twice
     /// those in use.
-    pub(crate) fn give_back<S: Storage, O: Observer>(&self, space: &mut Space<S, O>) -> Result<()> {
+    pub(crate) fn give_back<S: Storage>(&self, space: &mut Space<S>) -> Result<()> {
         let run = self.child(space.bytes())?;
         if run.count <= run.capacity / 4 && run.capacity >= LEAST_GIVEN_BACK {
             let capacity = (2 * run.count).max(8).next_multiple_of(8);
@@ -72,9 +72,9 @@ impl List {
 
     /// Exchanges the texts of two slots of a run: all bytes from the first to the second are turned
     /// round, and then each of the three parts.
-    pub(crate) fn exchange_texts<S: Storage, O: Observer>(
+    pub(crate) fn exchange_texts<S: Storage>(
         &self,
-        space: &mut Space<S, O>,
+        space: &mut Space<S>,
         a: u32,
         b: u32,
     ) -> Result<()> {
@@ -104,11 +104,7 @@ impl List {
 const TURNED: usize = 64;
 
 /// Turns bytes round: the last one becomes the first.
-fn reverse<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    mut start: u64,
-    mut length: u64,
-) -> Result<()> {
+fn reverse<S: Storage>(space: &mut Space<S>, mut start: u64, mut length: u64) -> Result<()> {
     while length > 1 {
         let size = (length / 2).min(TURNED as u64);
         let last = start + length - size;
@@ -126,12 +122,7 @@ fn reverse<S: Storage, O: Observer>(
 }
 
 /// Exchanges two ranges of bytes that do not overlap.
-fn exchange_bytes<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    a: u64,
-    b: u64,
-    length: u64,
-) -> Result<()> {
+fn exchange_bytes<S: Storage>(space: &mut Space<S>, a: u64, b: u64, length: u64) -> Result<()> {
     let mut done = 0;
     while done < length {
         let size = (length - done).min(TURNED as u64);

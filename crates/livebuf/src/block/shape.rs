@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64};
 use crate::format::cell::{Needle, span_at_position};
 use crate::format::layout::*;
-use crate::store::space::{Extent, Observer, Space};
+use crate::store::space::{Extent, Space};
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 use core::cmp::Ordering;
@@ -404,8 +404,8 @@ fn plan_other(
 ///
 /// `key_cell` is the new key's cell where [`Step::stores_key`] holds.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(crate) fn commit_step<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(crate) fn commit_step<S: Storage>(
+    space: &mut Space<S>,
     step: Step,
     old: u32,
     used: u32,
@@ -471,8 +471,8 @@ pub(crate) fn create(
 
 /// Copies the first `count` keys of `from` to a shape that has none; their text is shared from now
 /// on.
-pub(crate) fn copy_keys<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(crate) fn copy_keys<S: Storage>(
+    space: &mut Space<S>,
     from: u32,
     to: Shape,
     count: u32,
@@ -514,7 +514,7 @@ pub(crate) fn put_key(
 }
 
 /// Another record or table uses this shape from now on, so it is not private any more.
-pub(crate) fn adopt<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32) {
+pub(crate) fn adopt<S: Storage>(space: &mut Space<S>, shape: u32) {
     if let Ok(loaded) = Shape::any(space.bytes(), shape as u64)
         && loaded.is_private()
     {
@@ -524,7 +524,7 @@ pub(crate) fn adopt<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32
 
 /// A record stops using this shape (0: none). A private shape is freed if it is found near the
 /// head of the list. The keys' text stays, since other shapes may share it.
-pub(crate) fn leave<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32) {
+pub(crate) fn leave<S: Storage>(space: &mut Space<S>, shape: u32) {
     if shape == 0 || !space.trusted {
         return;
     }

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u32, load_u64};
 use crate::format::cell::{Needle, span_bytes};
 use crate::format::layout::*;
-use crate::store::space::{Observer, Space};
+use crate::store::space::Space;
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 
@@ -217,7 +217,7 @@ impl Table {
     }
 
     /// Writes the offset of the array with the extras.
-    pub(crate) fn set_extras<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, extras: u32) {
+    pub(crate) fn set_extras<S: Storage>(&self, space: &mut Space<S>, extras: u32) {
         space.write_u32((self.offset + TABLE_EXTRAS) as u64, extras);
     }
 }

@@ -66,7 +66,7 @@ impl Form {
         let mut count = 1u64;
         for length in shape {
             let place = form.lengths.get_mut(form.dimensions as usize)?;
-            *place = u32::try_from(length).ok().filter(|&length| length <= MAX_ELEMENTS)?;
+            *place = u32::try_from(length).ok()?;
             form.dimensions += 1;
             count = count.saturating_mul(length);
         }

@@ -7,7 +7,6 @@ use crate::error::{Error, ErrorKind};
 use crate::format::bytes::{load_u8, load_u32};
 use crate::format::layout::*;
 use crate::format::state::State;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::{Doc, Header};
 use alloc::vec::Vec;
@@ -33,17 +32,15 @@ const PIECE: usize = 512;
 /// [encoding](Self::to_bytes).
 ///
 /// ```
-/// use livebuf::{Delta, DocBuf, Editor, Recorder, State, VecStorage, json};
+/// use livebuf::{Delta, Recorder, State, json};
 ///
 /// let mut doc = json!({"lap": 55});
 /// doc.set_state(State::random())?;
 /// let mut copy = doc.clone();
 ///
-/// let storage = VecStorage::from_slice(doc.as_bytes())?;
-/// let recorder = Recorder::new(doc.as_bytes());
-/// let mut doc = Editor::open_unvalidated_with(storage, recorder)?;
+/// doc.listen(Recorder::new(doc.as_bytes()));
 /// doc.set_pointer("/lap", 56)?;
-/// let recorder = std::mem::take(doc.observer_mut());
+/// let recorder = doc.stop_listening().unwrap();
 /// let delta = Delta::make(&mut doc, recorder)?;
 ///
 /// let sent = delta.to_bytes();
@@ -87,7 +84,7 @@ impl Delta {
     /// Makes a delta of what a recorder saw since it was made, and gives the document the state
     /// that the delta leads to.
     ///
-    /// The recorder must have seen all changes of this document: as its observer, or from its
+    /// The recorder must have seen all changes of this document: as its listener, or from its
     /// storage. Take it out first. The next recording begins by a new recorder.
     ///
     /// The new state follows from the base and the changes: it is a hash of both. O(n) for n bytes
@@ -97,8 +94,8 @@ impl Delta {
     /// [`DeltaError::NoState`] where the document had no state when the recording began.
     /// [`ErrorKind::BadSequence`] within a transaction, which may still be rolled back. Memory, and
     /// what an edit reports where it finds no room.
-    pub fn make<S: Storage, O: Observer>(
-        editor: &mut Editor<S, O>,
+    pub fn make<S: Storage>(
+        editor: &mut Editor<S>,
         mut recorder: Recorder,
     ) -> Result<Delta, DeltaError> {
         let base = recorder.base.ok_or(DeltaError::NoState)?;
@@ -423,10 +420,7 @@ impl Delta {
     /// [`DeltaError::WrongBase`] or [`DeltaError::WrongLength`]; [`DeltaError::Damaged`] where the
     /// document would be none; what an edit reports: no room, read only. Nothing is written then,
     /// unless a transaction's log was full: then it can be rolled back.
-    pub fn apply<S: Storage, O: Observer>(
-        &self,
-        editor: &mut Editor<S, O>,
-    ) -> Result<(), DeltaError> {
+    pub fn apply<S: Storage>(&self, editor: &mut Editor<S>) -> Result<(), DeltaError> {
         editor.space.editable()?;
         let bytes = editor.as_bytes();
         let place = self.check(bytes)?;
@@ -451,10 +445,7 @@ impl Delta {
     ///
     /// # Errors
     /// As [`apply`](Self::apply); [`DeltaError::NoDigest`]; [`DeltaError::WrongDigest`].
-    pub fn apply_checked<S: Storage, O: Observer>(
-        &self,
-        editor: &mut Editor<S, O>,
-    ) -> Result<(), DeltaError> {
+    pub fn apply_checked<S: Storage>(&self, editor: &mut Editor<S>) -> Result<(), DeltaError> {
         let digest = self.digest.ok_or(DeltaError::NoDigest)?;
         let bytes = editor.as_bytes();
         let place = self.check(bytes)? as usize;

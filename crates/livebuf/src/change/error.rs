@@ -1,6 +1,6 @@
 //! What can be wrong with a delta.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::format::state::State;
 use core::fmt;
 
@@ -62,7 +62,7 @@ impl DeltaError {
     }
 
     pub(super) fn memory(bytes: usize) -> DeltaError {
-        DeltaError::Document(Error::with_detail(ErrorKind::Io, 0, bytes as u64))
+        DeltaError::Document(Error::out_of_memory(bytes as u64))
     }
 }
 

@@ -7,7 +7,6 @@ use super::recorder::Recorder;
 use crate::edit::Editor;
 #[cfg(feature = "std")]
 use crate::format::state::State;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use alloc::collections::VecDeque;
 
@@ -17,17 +16,16 @@ use alloc::collections::VecDeque;
 /// bounded by bytes: the oldest steps are dropped.
 ///
 /// ```
-/// use livebuf::{Editor, History, Recorder, State, VecStorage, json};
+/// use livebuf::{History, Recorder, State, json};
 ///
-/// let storage = VecStorage::from_slice(json!({"lap": 55}).as_bytes())?;
-/// let mut doc = Editor::open_unvalidated_with(storage, Recorder::default())?;
+/// let mut doc = json!({"lap": 55});
 /// doc.set_state(State::random())?;
 /// let mut history = History::new(1 << 20);
 ///
 /// for lap in [56, 57] {
-///     *doc.observer_mut() = Recorder::with_old(doc.as_bytes());
+///     doc.listen(Recorder::with_old(doc.as_bytes()));
 ///     doc.set_pointer("/lap", lap)?;
-///     let recorder = std::mem::take(doc.observer_mut());
+///     let recorder = doc.stop_listening().unwrap();
 ///     history.step(&mut doc, recorder)?;
 /// }
 /// assert!(history.undo(&mut doc)?);
@@ -88,9 +86,9 @@ impl History {
     /// As [`Delta::make`] and [`push`](Self::push). The steps before lead to a state that cannot be
     /// reached any more, so the history is empty then, and the document has some state.
     #[cfg(feature = "std")]
-    pub fn step<S: Storage, O: Observer>(
+    pub fn step<S: Storage>(
         &mut self,
-        editor: &mut Editor<S, O>,
+        editor: &mut Editor<S>,
         recorder: Recorder,
     ) -> Result<Option<Delta>, DeltaError> {
         if !recorder.has_changes(editor.as_bytes().len() as u64) {
@@ -127,10 +125,7 @@ impl History {
     /// # Errors
     /// [`DeltaError::WrongBase`] where the document was edited since; as [`Delta::apply`]. Nothing
     /// is changed then.
-    pub fn undo<S: Storage, O: Observer>(
-        &mut self,
-        editor: &mut Editor<S, O>,
-    ) -> Result<bool, DeltaError> {
+    pub fn undo<S: Storage>(&mut self, editor: &mut Editor<S>) -> Result<bool, DeltaError> {
         let Some(step) = self.undo.back_mut() else { return Ok(false) };
         step.turn()?;
         let applied = step.apply(editor);
@@ -144,10 +139,7 @@ impl History {
     ///
     /// # Errors
     /// As [`undo`](Self::undo).
-    pub fn redo<S: Storage, O: Observer>(
-        &mut self,
-        editor: &mut Editor<S, O>,
-    ) -> Result<bool, DeltaError> {
+    pub fn redo<S: Storage>(&mut self, editor: &mut Editor<S>) -> Result<bool, DeltaError> {
         let Some(step) = self.redo.back() else { return Ok(false) };
         step.apply(editor)?;
         self.undo.extend(self.redo.pop_back());
@@ -164,9 +156,9 @@ impl History {
     /// Then undoing restores bytes that were trusted before. The document's state says that it
     /// has the bytes at which the step ended, and the recorder kept all that the step overwrote.
     #[allow(unsafe_code)]
-    pub unsafe fn undo_trusted<S: Storage, O: Observer>(
+    pub unsafe fn undo_trusted<S: Storage>(
         &mut self,
-        editor: &mut Editor<S, O>,
+        editor: &mut Editor<S>,
     ) -> Result<bool, DeltaError> {
         let trusted = editor.is_trusted();
         let undone = self.undo(editor)?;
@@ -179,9 +171,9 @@ impl History {
     /// # Safety
     /// As [`undo_trusted`](Self::undo_trusted).
     #[allow(unsafe_code)]
-    pub unsafe fn redo_trusted<S: Storage, O: Observer>(
+    pub unsafe fn redo_trusted<S: Storage>(
         &mut self,
-        editor: &mut Editor<S, O>,
+        editor: &mut Editor<S>,
     ) -> Result<bool, DeltaError> {
         let trusted = editor.is_trusted();
         let redone = self.redo(editor)?;

@@ -2,14 +2,15 @@
 
 use crate::format::bytes::load_u32;
 use crate::format::layout::*;
-use crate::store::space::Observer;
+use crate::format::memory::require_memory;
+use crate::store::space::Listener;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Bound::{Excluded, Unbounded};
 
 /// Records which bytes of a document change.
 ///
-/// It is an [`Observer`]. A storage can also hold it, and tell it what
+/// It is a [`Listener`]. A storage can also hold it, and tell it what
 /// [`will_change`](crate::Storage::will_change).
 ///
 /// It can keep the bytes as they were, too: each byte when it is first overwritten. Its memory is
@@ -18,17 +19,17 @@ use core::ops::Bound::{Excluded, Unbounded};
 /// other costs O(log r) for r ranges.
 ///
 /// ```
-/// use livebuf::{Editor, Recorder, VecStorage, json};
+/// use livebuf::{Recorder, json};
 ///
-/// let storage = VecStorage::from_slice(json!({"lap": 55, "laps": [1]}).as_bytes())?;
-/// let mut doc = Editor::open_unvalidated_with(storage, Recorder::default())?;
-/// *doc.observer_mut() = Recorder::new(doc.as_bytes());   // from here on
+/// let mut doc = json!({"lap": 55, "laps": [1]});
+/// doc.listen(Recorder::new(doc.as_bytes()));           // from here on
 /// let mut copy = doc.as_bytes().to_vec();
 ///
 /// doc.set_pointer("/lap", 56)?;
 /// let length = doc.as_bytes().len();
 /// copy.resize(length, 0);
-/// for (offset, size) in doc.observer().ranges(length as u64) {
+/// let recorder = doc.stop_listening::<Recorder>().unwrap();
+/// for (offset, size) in recorder.ranges(length as u64) {
 ///     let range = offset as usize..(offset + size) as usize;
 ///     copy[range.clone()].copy_from_slice(&doc.as_bytes()[range]);
 /// }
@@ -51,9 +52,13 @@ pub struct Recorder {
     last: (u32, u32),
     keeps_old: bool,
     old: Vec<u8>,
-    /// There was no memory for old bytes.
+    /// There was no memory for what changed.
     is_lost: bool,
 }
+
+/// So many pieces are noted before the system is asked for memory for more, of each so many bytes.
+const PIECES_AHEAD: usize = 1024;
+const PIECE: usize = 64;
 
 impl Recorder {
     /// Records the changes of a document whose bytes are these now.
@@ -150,7 +155,7 @@ impl Recorder {
         count
     }
 
-    /// Whether old bytes are missing, since there was no memory for them.
+    /// Whether changes are missing, since there was no memory for them.
     pub fn is_lost(&self) -> bool {
         self.is_lost
     }
@@ -190,6 +195,14 @@ impl Recorder {
     }
 
     fn insert(&mut self, mut start: u32, mut end: u32, old: Option<&[u8]>) {
+        // The tree's nodes are too small to ask for one by one.
+        let many = self.pieces.len();
+        if many.is_multiple_of(PIECES_AHEAD) && require_memory(PIECES_AHEAD * PIECE).is_err() {
+            self.is_lost = true;
+        }
+        if self.is_lost {
+            return;
+        }
         let mut at = self.old.len() as u32;
         if self.keeps_old {
             let old = old.unwrap_or_default();
@@ -215,9 +228,8 @@ impl Recorder {
     }
 }
 
-impl Observer for Recorder {
-    #[inline]
-    fn write(&mut self, offset: u64, old: &[u8], _new: &[u8]) {
-        self.note(offset, old);
+impl Listener for Recorder {
+    fn will_change(&mut self, bytes: &[u8], offset: u64, length: u64) {
+        self.will_change(bytes, offset, length);
     }
 }

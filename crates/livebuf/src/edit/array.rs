@@ -14,10 +14,9 @@ use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u64};
 use crate::format::layout::*;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     fn array(&self, node: NodeId) -> Result<Elements> {
         match self.container(node)? {
             Container::Array(elements) | Container::Listed(.., elements) => Ok(elements),

@@ -29,7 +29,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, round_up};
 use crate::format::cell::{Needle, shared_span, span_inline};
 use crate::format::layout::*;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use core::ops::Range;
 
@@ -75,7 +74,7 @@ impl Place {
     }
 
     /// Where the document ends, if the column may grow there.
-    fn end<S: Storage, O: Observer>(&self, sink: &Sink<'_, S, O>) -> u64 {
+    fn end<S: Storage>(&self, sink: &Sink<'_, S>) -> u64 {
         if self.made { 0 } else { sink.end() }
     }
 }
@@ -83,8 +82,8 @@ impl Place {
 // --- another layout, more room ----------------------------------------------
 
 /// Gives a column another layout or more room.
-fn relayout<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn relayout<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     layout: Layout,
     room: Room,
@@ -115,8 +114,8 @@ fn relayout<S: Storage, O: Observer>(
 }
 
 /// Moves the bitmaps of a struct or list to `at`.
-fn move_nested_bits<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn move_nested_bits<S: Storage>(
+    sink: &mut Sink<'_, S>,
     old: Elements,
     new: Elements,
     at: u32,
@@ -134,11 +133,7 @@ fn move_nested_bits<S: Storage, O: Observer>(
 
 /// Moves the slots of a column to another place and layout. Rows of structs, arrays of lists and
 /// texts of runs become objects, arrays and texts by themselves.
-fn move_slots<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    old: Elements,
-    new: Elements,
-) -> Result<()> {
+fn move_slots<S: Storage>(sink: &mut Sink<'_, S>, old: Elements, new: Elements) -> Result<()> {
     sink.try_write(|editor, _| {
         if new.gaps != GAPS_NONE {
             let old_bits = old.bits_at(editor.space.bytes())?;
@@ -199,11 +194,7 @@ fn move_slots<S: Storage, O: Observer>(
 // --- dictionaries and runs --------------------------------------------------
 
 /// Makes room for texts that a dictionary lacks.
-fn reserve_texts<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    column: Elements,
-    texts: u32,
-) -> Result<()> {
+fn reserve_texts<S: Storage>(sink: &mut Sink<'_, S>, column: Elements, texts: u32) -> Result<()> {
     let Some(entries) = column.entries(sink.bytes())? else { return Ok(()) };
     let needed = entries.count + texts;
     if needed <= entries.capacity {
@@ -222,8 +213,8 @@ fn reserve_texts<S: Storage, O: Observer>(
 /// Stores a value that a slot is to hold: its tag and cell, or the code of a text in a
 /// dictionary. `old`: the column before the edit gave it another layout. `texts`: those that the
 /// edit adds to a dictionary.
-fn store_in<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn store_in<S: Storage>(
+    sink: &mut Sink<'_, S>,
     old: Elements,
     column: Elements,
     slot: u32,
@@ -242,8 +233,8 @@ fn store_in<S: Storage, O: Observer>(
 }
 
 #[cold]
-fn store_code<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn store_code<S: Storage>(
+    sink: &mut Sink<'_, S>,
     old: Elements,
     column: Elements,
     put: &Put<'_>,
@@ -272,8 +263,8 @@ fn store_code<S: Storage, O: Observer>(
 
 /// Makes room for `new` bytes of a run's texts in place of the `old` ones from `start` on: those
 /// behind them move. Returns the run. Its bytes there are still to be written.
-fn resize_run<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn resize_run<S: Storage>(
+    sink: &mut Sink<'_, S>,
     list: List,
     start: u32,
     old: u32,
@@ -299,8 +290,8 @@ fn resize_run<S: Storage, O: Observer>(
 
 /// Stores another text in a slot of a run: an empty one for slots without a value, or zeros. Returns
 /// the column, whose list may lie elsewhere.
-fn replace_text<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn replace_text<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     slot: u32,
     put: &Put<'_>,
@@ -337,8 +328,8 @@ fn text_length(bytes: &[u8], list: List, put: &Put<'_>) -> Result<u32> {
 /// many slots more: its list moves, and slots without a value have no bytes any more. Returns the
 /// list; while bytes are counted, it is as it was.
 #[cold]
-fn give_offsets<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn give_offsets<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     list: List,
     more: u64,
@@ -388,8 +379,8 @@ fn nested_cell(column: Elements, slot: u32) -> u64 {
 
 /// Opens `added` slots before `at` in a column, and in all below, and stores these values there. Tag
 /// and cell of the last one.
-fn open<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn open<S: Storage>(
+    sink: &mut Sink<'_, S>,
     place: Place,
     at: u32,
     added: u32,
@@ -399,8 +390,8 @@ fn open<S: Storage, O: Observer>(
     open_column(sink, place, column, at, added, feed)
 }
 
-fn open_column<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn open_column<S: Storage>(
+    sink: &mut Sink<'_, S>,
     place: Place,
     column: Elements,
     at: u32,
@@ -449,8 +440,8 @@ fn open_column<S: Storage, O: Observer>(
 }
 
 /// Opens rows in the table of a struct column.
-fn open_rows<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn open_rows<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     at: u32,
     added: u32,
@@ -480,8 +471,8 @@ fn open_rows<S: Storage, O: Observer>(
 }
 
 /// Stores the members of a row that are not the table's: in an object of their own.
-fn store_extra<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn store_extra<S: Storage>(
+    sink: &mut Sink<'_, S>,
     table: Table,
     row: u32,
     put: Put<'_>,
@@ -527,8 +518,8 @@ fn store_extra<S: Storage, O: Observer>(
 
 /// Opens arrays in the list of a list column: their offsets and their elements. The same of texts
 /// and their bytes in a run. Returns where the list is.
-fn open_lists<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn open_lists<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     at: u32,
     added: u32,
@@ -578,8 +569,8 @@ fn open_lists<S: Storage, O: Observer>(
 }
 
 /// Opens offsets of arrays whose elements begin at `start`: so many more than the `total` ones.
-fn open_offsets<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn open_offsets<S: Storage>(
+    sink: &mut Sink<'_, S>,
     list: List,
     at: u32,
     added: u32,
@@ -604,8 +595,8 @@ fn open_offsets<S: Storage, O: Observer>(
 }
 
 /// Offsets of a list that are wide enough to reach `total`, with room for so many more.
-fn widen_offsets<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn widen_offsets<S: Storage>(
+    sink: &mut Sink<'_, S>,
     list: List,
     total: u64,
     added: u32,
@@ -628,8 +619,8 @@ fn widen_offsets<S: Storage, O: Observer>(
 
 /// Stores another value in a slot: its tag and cell. `held`: the slot still owns its value,
 /// which is freed.
-pub(super) fn replace<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+pub(super) fn replace<S: Storage>(
+    sink: &mut Sink<'_, S>,
     place: Place,
     slot: u32,
     put: Put<'_>,
@@ -701,10 +692,7 @@ pub(super) fn replace<S: Storage, O: Observer>(
 }
 
 /// Makes the columns below a struct column or a list of fixed length such that slots can be missing.
-fn admit_missing<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    column: Elements,
-) -> Result<()> {
+fn admit_missing<S: Storage>(sink: &mut Sink<'_, S>, column: Elements) -> Result<()> {
     match column.column {
         ColumnType::Struct => {
             let table = Table::load(sink.bytes(), column.data)?;
@@ -719,7 +707,7 @@ fn admit_missing<S: Storage, O: Observer>(
 }
 
 /// The same for one of these columns, and those below it. The numbers of a tensor have no gaps.
-fn admit_one<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, header: u32) -> Result<()> {
+fn admit_one<S: Storage>(sink: &mut Sink<'_, S>, header: u32) -> Result<()> {
     let column = Elements::at(sink.bytes(), header)?.whole(sink.bytes())?;
     let mut layout = Layout::of(column);
     if column.tensor {
@@ -732,8 +720,8 @@ fn admit_one<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, header: u32) ->
 }
 
 /// Stores the elements of an array in those of a tensor's array of the same length.
-fn replace_elements<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn replace_elements<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     slot: u32,
     put: Put<'_>,
@@ -750,8 +738,8 @@ fn replace_elements<S: Storage, O: Observer>(
 }
 
 /// Stores an object in a row of a struct column.
-fn replace_row<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn replace_row<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     row: u32,
     put: Put<'_>,
@@ -782,8 +770,8 @@ fn replace_row<S: Storage, O: Observer>(
 
 /// Makes all arrays of a list arrays by themselves, so that the one at `row` can change its length.
 /// Returns the place of that array, and the array.
-fn part<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn part<S: Storage>(
+    sink: &mut Sink<'_, S>,
     list: List,
     row: u32,
     elements: Elements,
@@ -810,8 +798,8 @@ fn part<S: Storage, O: Observer>(
 }
 
 /// The array of a handle, by itself.
-fn by_itself<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn by_itself<S: Storage>(
+    sink: &mut Sink<'_, S>,
     node: NodeId,
     array: Container,
 ) -> Result<(Place, Elements)> {
@@ -849,7 +837,7 @@ pub(super) enum Step<'v> {
 }
 
 impl Change for Step<'_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         const DONE: (u8, u64) = (TAG_NULL, 0);
         match *self {
             Step::Insert { node, array, index, ref new } => {
@@ -939,7 +927,7 @@ impl Step<'_> {
 }
 
 /// Says that a value is attached to its place, where it was a detached one.
-fn hang<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, new: &New<'_>) {
+fn hang<S: Storage>(sink: &mut Sink<'_, S>, new: &New<'_>) {
     if let New::Detached(detached) = new {
         sink.write(|editor, _| {
             editor.rehang(detached);
@@ -948,11 +936,7 @@ fn hang<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, new: &New<'_>) {
 }
 
 /// Makes a value that is taken out one by itself, or frees it.
-pub(super) fn keep<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    raw: Raw,
-    keeps: bool,
-) -> Result<(u8, u64)> {
+pub(super) fn keep<S: Storage>(sink: &mut Sink<'_, S>, raw: Raw, keeps: bool) -> Result<(u8, u64)> {
     if keeps {
         return materialize(sink, raw);
     }
@@ -961,8 +945,8 @@ pub(super) fn keep<S: Storage, O: Observer>(
 }
 
 /// Makes room for more slots in a column, and in all below.
-fn reserve<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn reserve<S: Storage>(
+    sink: &mut Sink<'_, S>,
     place: Place,
     column: Elements,
     more: u32,
@@ -1003,8 +987,8 @@ fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
 
 /// Makes the texts of two slots texts by themselves, with all of their column, where exchanging
 /// them in their run would move too many bytes. Texts of the same length just change places. The same in all columns of structs.
-fn part_far_texts<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn part_far_texts<S: Storage>(
+    sink: &mut Sink<'_, S>,
     place: Place,
     column: Elements,
     a: u32,
@@ -1031,7 +1015,7 @@ fn part_far_texts<S: Storage, O: Observer>(
     Ok(())
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// Carries out an edit of columns.
     ///
     /// In a damaged document blocks may overlap, and one step can destroy the bytes that the next

@@ -24,11 +24,11 @@ use crate::format::cell::{Needle, shared_span, span_bytes, span_inline, span_off
 use crate::format::extended::is_extended_span;
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
-use crate::store::space::{Extent, Observer, Space};
+use crate::store::space::{Extent, Space};
 use crate::store::storage::Storage;
 use crate::view::{Doc, Value};
 
-impl<S: Storage, O: Observer> TableEdits<S, O> {
+impl<S: Storage> TableEdits<S> {
     pub(super) fn all() -> Self {
         TableEdits {
             set_in_map: Editor::set_in_map,
@@ -47,11 +47,7 @@ impl<S: Storage, O: Observer> TableEdits<S, O> {
 /// # Errors
 /// What is damaged, and limits.
 #[inline(never)]
-fn count<S: Storage, O: Observer>(
-    editor: &Editor<S, O>,
-    value: &Value<'_>,
-    before: u64,
-) -> Result<(u64, u16)> {
+fn count<S: Storage>(editor: &Editor<S>, value: &Value<'_>, before: u64) -> Result<(u64, u16)> {
     let mut sizer = editor.sizer(NodeId::NONE);
     let (_, height) = copy(&mut sizer, value, before)?;
     Ok((sizer.counted(), height))
@@ -62,8 +58,8 @@ fn count<S: Storage, O: Observer>(
 /// # Errors
 /// None while the other document is as it was when the bytes were counted.
 #[inline(never)]
-fn write<S: Storage, O: Observer>(
-    editor: &mut Editor<S, O>,
+fn write<S: Storage>(
+    editor: &mut Editor<S>,
     value: &Value<'_>,
     extent: &mut Extent,
 ) -> Result<(u8, u64)> {
@@ -71,8 +67,8 @@ fn write<S: Storage, O: Observer>(
 }
 
 /// The tag and cell of a value's copy, and how many containers nest in it.
-fn copy<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn copy<S: Storage>(
+    sink: &mut Sink<'_, S>,
     value: &Value<'_>,
     before: u64,
 ) -> Result<((u8, u64), u16)> {
@@ -81,17 +77,17 @@ fn copy<S: Storage, O: Observer>(
     let mut copier = Copier::new(value.document(), limits, before);
     let copy = match raw.tag <= TAG_SPAN_LAST {
         true => copier.scalar(sink, raw)?,
-        false => copier.node::<S, O, FIRST>(sink, raw, None, 1)?,
+        false => copier.node::<S, FIRST>(sink, raw, None, 1)?,
     };
     Ok((copy, copier.height))
 }
 
 /// How many containers a value of a document nests. None of them may be the one whose home is
 /// `avoid`. Checks all but its scalars.
-fn height<S: Storage, O: Observer>(editor: &Editor<S, O>, raw: Raw, avoid: u32) -> Result<u16> {
+fn height<S: Storage>(editor: &Editor<S>, raw: Raw, avoid: u32) -> Result<u16> {
     let mut copier = Copier::new(editor.as_bytes(), *editor.space.limits(), 0);
     copier.avoid = Some(avoid);
-    copier.node::<S, O, CHUNK>(&mut editor.sizer(NodeId::NONE), raw, None, 1)?;
+    copier.node::<S, CHUNK>(&mut editor.sizer(NodeId::NONE), raw, None, 1)?;
     Ok(copier.height)
 }
 
@@ -170,9 +166,9 @@ enum To {
 impl To {
     /// The copy of a row or list among the children, where it was made with this container.
     /// `child` is the child that is copied.
-    fn child<S: Storage, O: Observer>(
+    fn child<S: Storage>(
         &self,
-        sink: &Sink<'_, S, O>,
+        sink: &Sink<'_, S>,
         source: &[u8],
         index: u32,
         child: Raw,
@@ -243,7 +239,7 @@ impl<'v> Copier<'v> {
 
     /// Where damaged values alias, the sum may exceed any document. In a valid one, nine bytes of a
     /// record take most: a key, a place in a shape, and shared text.
-    fn check_size<S: Storage, O: Observer>(&self, sink: &Sink<'_, S, O>) -> Result<()> {
+    fn check_size<S: Storage>(&self, sink: &Sink<'_, S>) -> Result<()> {
         let most = COPY_FACTOR * self.source.len() as u64;
         if sink.counted().saturating_sub(self.before) > most {
             return Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, most));
@@ -253,11 +249,7 @@ impl<'v> Copier<'v> {
 
     // --- walking ------------------------------------------------------------
 
-    fn scalar<S: Storage, O: Observer>(
-        &mut self,
-        sink: &mut Sink<'_, S, O>,
-        raw: Raw,
-    ) -> Result<(u8, u64)> {
+    fn scalar<S: Storage>(&mut self, sink: &mut Sink<'_, S>, raw: Raw) -> Result<(u8, u64)> {
         if self.avoid.is_some() {
             return Ok((raw.tag, raw.cell));
         }
@@ -298,9 +290,9 @@ impl<'v> Copier<'v> {
 
     /// Copies a container. `to`: its copy, where it was made with the one around it. Returns
     /// the copy's tag and cell.
-    fn node<S: Storage, O: Observer, const LEVELS: usize>(
+    fn node<S: Storage, const LEVELS: usize>(
         &mut self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         raw: Raw,
         to: Option<To>,
         depth: u16,
@@ -312,7 +304,7 @@ impl<'v> Copier<'v> {
         let mut open = 1;
         while open > 0 {
             if let Some((index, child, to, depth)) = self.step(sink, &mut stack, &mut open)? {
-                let value = self.node::<S, O, CHUNK>(sink, child, to, depth)?;
+                let value = self.node::<S, CHUNK>(sink, child, to, depth)?;
                 if let Some(pair) = stack.last_mut() {
                     self.put(sink, pair, index, value)?;
                 }
@@ -325,9 +317,9 @@ impl<'v> Copier<'v> {
     /// stack is full, the caller copies that one. Not inlined: the frame of what calls itself
     /// stays small.
     #[inline(never)]
-    fn step<S: Storage, O: Observer>(
+    fn step<S: Storage>(
         &mut self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         stack: &mut [Pair],
         open: &mut usize,
     ) -> Result<Option<Child>> {
@@ -369,9 +361,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Makes the copy of a container, its children to come; one that is there is `to`.
-    fn enter<S: Storage, O: Observer>(
+    fn enter<S: Storage>(
         &mut self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         raw: Raw,
         to: Option<To>,
         depth: u16,
@@ -423,9 +415,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Puts a copied child in its place.
-    fn put<S: Storage, O: Observer>(
+    fn put<S: Storage>(
         &self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         pair: &mut Pair,
         index: u32,
         value: (u8, u64),
@@ -463,11 +455,7 @@ impl<'v> Copier<'v> {
 
     // --- objects ------------------------------------------------------------
 
-    fn record<S: Storage, O: Observer>(
-        &mut self,
-        sink: &mut Sink<'_, S, O>,
-        record: Record,
-    ) -> Result<Record> {
+    fn record<S: Storage>(&mut self, sink: &mut Sink<'_, S>, record: Record) -> Result<Record> {
         let live = record.live();
         let home = sink.carve(record_size(live) as u64);
         if !sink.writes() {
@@ -494,11 +482,7 @@ impl<'v> Copier<'v> {
     }
 
     /// The shape of a record's copy. Keys of holes are not copied.
-    fn record_shape<S: Storage, O: Observer>(
-        &mut self,
-        sink: &mut Sink<'_, S, O>,
-        record: Record,
-    ) -> Result<u32> {
+    fn record_shape<S: Storage>(&mut self, sink: &mut Sink<'_, S>, record: Record) -> Result<u32> {
         let source = self.source;
         let from = Shape::load(source, record.shape() as u64)?;
         if record.used() > from.count {
@@ -536,11 +520,7 @@ impl<'v> Copier<'v> {
     }
 
     /// The record or map of a row by itself.
-    fn row<S: Storage, O: Observer>(
-        &mut self,
-        sink: &mut Sink<'_, S, O>,
-        raw: Raw,
-    ) -> Result<(u32, To)> {
+    fn row<S: Storage>(&mut self, sink: &mut Sink<'_, S>, raw: Raw) -> Result<(u32, To)> {
         let source = self.source;
         let mut cursor = Cursor::new(source, raw)?;
         let Node::Row(table, row) = cursor.node else {
@@ -609,9 +589,9 @@ impl<'v> Copier<'v> {
     // --- arrays and columns -------------------------------------------------
 
     /// An array with all that its columns hold.
-    fn array<S: Storage, O: Observer>(
+    fn array<S: Storage>(
         &mut self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         elements: Elements,
     ) -> Result<Elements> {
         let home = sink.carve(ARRAY_SIZE as u64);
@@ -622,9 +602,9 @@ impl<'v> Copier<'v> {
     }
 
     /// An array of a list by itself. Rows and arrays in it are copied by themselves, too.
-    fn listed<S: Storage, O: Observer>(
+    fn listed<S: Storage>(
         &mut self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         elements: Elements,
     ) -> Result<Elements> {
         if !sink.writes() {
@@ -661,9 +641,9 @@ impl<'v> Copier<'v> {
     }
 
     /// A tensor that is an array of a list, by itself.
-    fn listed_tensor<S: Storage, O: Observer>(
+    fn listed_tensor<S: Storage>(
         &mut self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         elements: Elements,
         form: Form,
         from: u64,
@@ -682,9 +662,9 @@ impl<'v> Copier<'v> {
 
     /// Copies a column: its header, all that belongs to it, and its numbers and booleans.
     /// `copy` has the header's place and what the column is to be; references are 0.
-    fn column<S: Storage, O: Observer>(
+    fn column<S: Storage>(
         &mut self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         elements: Elements,
         copy: Elements,
         owner: Owner,
@@ -744,9 +724,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies a checked column.
-    fn slots<S: Storage, O: Observer>(
+    fn slots<S: Storage>(
         &mut self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         elements: Elements,
         copy: Elements,
         owner: Owner,
@@ -803,9 +783,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies the texts of a dictionary. Checks that each code has one.
-    fn entries<S: Storage, O: Observer>(
+    fn entries<S: Storage>(
         &mut self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         elements: Elements,
         copy: Elements,
     ) -> Result<()> {
@@ -863,9 +843,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies the bitmaps of a column's gaps.
-    fn bitmaps<S: Storage, O: Observer>(
+    fn bitmaps<S: Storage>(
         &self,
-        space: &mut Space<S, O>,
+        space: &mut Space<S>,
         elements: Elements,
         copy: Elements,
         to: u64,
@@ -890,9 +870,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies `count` bits from bit `first` on.
-    fn bits<S: Storage, O: Observer>(
+    fn bits<S: Storage>(
         &self,
-        space: &mut Space<S, O>,
+        space: &mut Space<S>,
         from: u64,
         first: u32,
         to: u64,
@@ -913,9 +893,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies a struct's table.
-    fn table<S: Storage, O: Observer>(
+    fn table<S: Storage>(
         &mut self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         elements: Elements,
         owner: Owner,
         around: Around,
@@ -962,11 +942,7 @@ impl<'v> Copier<'v> {
     }
 
     /// The copy of a wide shape, or one that is there with the same keys.
-    fn wide_shape<S: Storage, O: Observer>(
-        &mut self,
-        sink: &mut Sink<'_, S, O>,
-        from: Shape,
-    ) -> Result<u32> {
+    fn wide_shape<S: Storage>(&mut self, sink: &mut Sink<'_, S>, from: Shape) -> Result<u32> {
         let source = self.source;
         let writes = sink.writes();
         if !writes {
@@ -992,9 +968,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Makes a table's extras, whose objects are to come. Returns their offset, 0 for none.
-    fn extras<S: Storage, O: Observer>(
+    fn extras<S: Storage>(
         &self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         table: Table,
         rows: Elements,
     ) -> Result<u32> {
@@ -1032,9 +1008,9 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies a list with its offsets and elements, or a run or a part of one.
-    fn list<S: Storage, O: Observer>(
+    fn list<S: Storage>(
         &mut self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         elements: Elements,
         owner: Owner,
         around: Around,
@@ -1081,11 +1057,7 @@ impl<'v> Copier<'v> {
     }
 
     /// Copies the bitmaps of a struct or list. Returns their offset, 0 where it has none.
-    fn nested_bits<S: Storage, O: Observer>(
-        &self,
-        sink: &mut Sink<'_, S, O>,
-        elements: Elements,
-    ) -> Result<u32> {
+    fn nested_bits<S: Storage>(&self, sink: &mut Sink<'_, S>, elements: Elements) -> Result<u32> {
         if elements.gaps == GAPS_NONE || elements.count == 0 {
             return Ok(0);
         }
@@ -1098,11 +1070,7 @@ impl<'v> Copier<'v> {
 
 /// Copies text, and checks it where it is now: a source may be memory that others write, and may
 /// have changed since the first run checked it.
-fn text_span<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    source: &[u8],
-    owned: bool,
-) -> Result<u64> {
+fn text_span<S: Storage>(sink: &mut Sink<'_, S>, source: &[u8], owned: bool) -> Result<u64> {
     let cell = span(sink, source, owned)?;
     if sink.writes() {
         let inline = cell.to_le_bytes();
@@ -1117,8 +1085,8 @@ fn text_span<S: Storage, O: Observer>(
 
 /// One of the newest shapes that begins with these keys, or of a wide one has them and no others.
 /// One more uses it now.
-fn known_shape<'k, S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn known_shape<'k, S: Storage>(
+    sink: &mut Sink<'_, S>,
     wide: bool,
     mut key: impl FnMut(u32) -> Result<&'k [u8]>,
     keys: impl ExactSizeIterator<Item = u32> + Clone,
@@ -1143,8 +1111,8 @@ fn known_shape<'k, S: Storage, O: Observer>(
 
 /// A shape here that begins with these keys, found or made. A shape that is there now may be gone
 /// in the run that writes. So bytes for a new one are counted.
-fn copied_shape<'k, S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn copied_shape<'k, S: Storage>(
+    sink: &mut Sink<'_, S>,
     mut key: impl FnMut(u32) -> Result<&'k [u8]>,
     keys: impl ExactSizeIterator<Item = u32> + Clone,
 ) -> Result<u32> {

@@ -5,7 +5,6 @@ use super::handles::NodeId;
 use super::new::Detached;
 use super::new::{Child, New};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::{Checked, Value};
 
@@ -22,21 +21,21 @@ use crate::view::{Checked, Value};
 /// assert_eq!(doc.doc().pointer("/users/1/name")?.unwrap().as_str()?, Some("Grace"));
 /// # Ok::<(), livebuf::Error>(())
 /// ```
-pub struct NodeMut<'e, S, O = ()> {
-    editor: &'e mut Editor<S, O>,
+pub struct NodeMut<'e, S> {
+    editor: &'e mut Editor<S>,
     node: NodeId,
     /// How often the document had been squeezed: nothing else that cursors below do moves
     /// this container.
     squeezed: u32,
 }
 
-impl<S: Storage, O: Observer> core::fmt::Debug for NodeMut<'_, S, O> {
+impl<S: Storage> core::fmt::Debug for NodeMut<'_, S> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.value().fmt(f)
     }
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// A cursor on the container at a JSON pointer (RFC 6901); `None` where there is none.
     ///
     /// # Errors
@@ -50,7 +49,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// assert_eq!(doc.doc().pointer("/users/0/tags/0")?.unwrap(), "countess");
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    pub fn pointer_mut(&mut self, pointer: &str) -> Result<Option<NodeMut<'_, S, O>>> {
+    pub fn pointer_mut(&mut self, pointer: &str) -> Result<Option<NodeMut<'_, S>>> {
         let node = self.find(pointer)?;
         Ok(node.map(|node| NodeMut::new(self, node)))
     }
@@ -68,7 +67,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// assert_eq!(doc.get("lap")?.unwrap(), 56);
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    pub fn root_mut(&mut self) -> Result<NodeMut<'_, S, O>> {
+    pub fn root_mut(&mut self) -> Result<NodeMut<'_, S>> {
         match self.root_id() {
             Some(node) => Ok(NodeMut::new(self, node)),
             None => Err(Error::new(ErrorKind::WrongType, 0)),
@@ -87,15 +86,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// assert_eq!(doc.pointer("/laps/1")?.unwrap(), 87.9);
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    pub fn node_mut(&mut self, node: NodeId) -> Result<NodeMut<'_, S, O>> {
+    pub fn node_mut(&mut self, node: NodeId) -> Result<NodeMut<'_, S>> {
         let node = self.enter(node)?;
         self.container(node)?;
         Ok(NodeMut::new(self, node))
     }
 }
 
-impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
-    fn new(editor: &'e mut Editor<S, O>, node: NodeId) -> Self {
+impl<'e, S: Storage> NodeMut<'e, S> {
+    fn new(editor: &'e mut Editor<S>, node: NodeId) -> Self {
         // The edit that gave the handle may have squeezed the document since.
         let node = editor.resolve(node).unwrap_or(node);
         let squeezed = editor.handles.squeezes;
@@ -157,13 +156,13 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     }
 
     /// An edit of the container by its handle.
-    pub(super) fn edit<T>(&mut self, edit: impl FnOnce(&mut Editor<S, O>, NodeId) -> T) -> T {
+    pub(super) fn edit<T>(&mut self, edit: impl FnOnce(&mut Editor<S>, NodeId) -> T) -> T {
         let node = self.begin();
         let result = edit(self.editor, node);
         self.end(result)
     }
 
-    pub(super) fn cursor(&mut self, node: Option<NodeId>) -> Option<NodeMut<'_, S, O>> {
+    pub(super) fn cursor(&mut self, node: Option<NodeId>) -> Option<NodeMut<'_, S>> {
         node.map(|node| NodeMut::new(self.editor, node))
     }
 
@@ -181,7 +180,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// assert!(drivers.get_mut(1)?.is_none());              // no container
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    pub fn get_mut(&mut self, at: impl Child) -> Result<Option<NodeMut<'_, S, O>>> {
+    pub fn get_mut(&mut self, at: impl Child) -> Result<Option<NodeMut<'_, S>>> {
         let child = self.editor.child(self.id(), at)?;
         Ok(self.cursor(child))
     }
@@ -198,7 +197,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// assert_eq!(doc.pointer("/drivers/0/name")?.unwrap(), "Augusta");
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    pub fn into_child(self, at: impl Child) -> Result<Option<NodeMut<'e, S, O>>> {
+    pub fn into_child(self, at: impl Child) -> Result<Option<NodeMut<'e, S>>> {
         let child = self.editor.child(self.id(), at)?;
         Ok(child.map(|node| NodeMut::new(self.editor, node)))
     }
@@ -221,7 +220,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
         &mut self,
         at: impl Child,
         new: impl Into<New<'v>>,
-    ) -> Result<Option<NodeMut<'_, S, O>>> {
+    ) -> Result<Option<NodeMut<'_, S>>> {
         let child = self.edit(|editor, node| editor.set(node, at, new))?;
         Ok(self.cursor(child))
     }
@@ -240,7 +239,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// assert_eq!(doc.pointer("/0/name")?.unwrap(), "Ada");
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    pub fn push<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeMut<'_, S, O>>> {
+    pub fn push<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeMut<'_, S>>> {
         let child = self.edit(|editor, node| editor.push(node, new))?;
         Ok(self.cursor(child))
     }
@@ -253,7 +252,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
         &mut self,
         index: usize,
         new: impl Into<New<'v>>,
-    ) -> Result<Option<NodeMut<'_, S, O>>> {
+    ) -> Result<Option<NodeMut<'_, S>>> {
         let child = self.edit(|editor, node| editor.insert(node, index, new))?;
         Ok(self.cursor(child))
     }

@@ -5,11 +5,10 @@ use super::handles::{Event, NodeId};
 use super::new::Detached;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use core::sync::atomic::Ordering;
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// Checks that a detached value can be attached to the container `under`
     /// ([`NodeId::NONE`]: the root). Returns how many containers it nests.
     pub(super) fn height_of(&self, detached: &Detached, under: NodeId) -> Result<u16> {

@@ -19,14 +19,10 @@ use crate::error::Result;
 use crate::format::bytes::{load_u64, round_up};
 use crate::format::cell::{Needle, span_at, span_bytes};
 use crate::format::layout::*;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 
 /// Stores a value in a slot of its own: its tag and cell.
-pub(super) fn store<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    put: &Put<'_>,
-) -> Result<(u8, u64)> {
+pub(super) fn store<S: Storage>(sink: &mut Sink<'_, S>, put: &Put<'_>) -> Result<(u8, u64)> {
     match put {
         Put::Value(new) => {
             let value = part(sink, new, 0)?;
@@ -41,10 +37,7 @@ pub(super) fn store<S: Storage, O: Observer>(
 
 /// Makes a row or an element of a list a record, map or array by itself: its parts
 /// move there. A text in a run is copied. Other values are as they are; so are all while only counted.
-pub(super) fn materialize<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    raw: Raw,
-) -> Result<(u8, u64)> {
+pub(super) fn materialize<S: Storage>(sink: &mut Sink<'_, S>, raw: Raw) -> Result<(u8, u64)> {
     if raw.is_lent() {
         return copy_lent(sink, raw);
     }
@@ -76,7 +69,7 @@ pub(super) fn materialize<S: Storage, O: Observer>(
 }
 
 /// Copies a text out of a run.
-fn copy_lent<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, raw: Raw) -> Result<(u8, u64)> {
+fn copy_lent<S: Storage>(sink: &mut Sink<'_, S>, raw: Raw) -> Result<(u8, u64)> {
     let text = span_bytes(sink.bytes(), raw.cell, 0)?;
     if text.len() <= MAX_INLINE {
         return Ok((raw.tag, Needle::new(text).cell));
@@ -93,11 +86,7 @@ fn copy_lent<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, raw: Raw) -> Re
     Ok((raw.tag, span_at(to, length, true)))
 }
 
-fn materialize_record<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    table: Table,
-    row: u32,
-) -> Result<u32> {
+fn materialize_record<S: Storage>(sink: &mut Sink<'_, S>, table: Table, row: u32) -> Result<u32> {
     let capacity = table.columns;
     let home = sink.carve(record_size(capacity) as u64);
     let record = Record::new(home, capacity, 0, 0, 0);
@@ -121,8 +110,8 @@ fn materialize_record<S: Storage, O: Observer>(
     Ok(home)
 }
 
-fn materialize_map<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn materialize_map<S: Storage>(
+    sink: &mut Sink<'_, S>,
     raw: Raw,
     table: Table,
     row: u32,
@@ -163,10 +152,7 @@ fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -
     load_u64(bytes, shape.key_position(at))
 }
 
-fn materialize_array<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    elements: Elements,
-) -> Result<u32> {
+fn materialize_array<S: Storage>(sink: &mut Sink<'_, S>, elements: Elements) -> Result<u32> {
     if let Some((form, from)) = Form::of(sink.bytes(), elements)? {
         let home = tensor(sink, &form, 0)?;
         sink.write(|editor, _| editor.space.copy_within(from, home.numbers, form.size()));

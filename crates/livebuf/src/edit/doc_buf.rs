@@ -3,7 +3,6 @@
 use super::editor::Editor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::slice;
-use crate::store::space::Observer;
 use crate::store::storage::{Exclusive, Storage};
 use crate::view::{AsValue, Checked, Doc, Mode, Valid, Value};
 
@@ -32,7 +31,7 @@ impl<M: Mode> Doc<'_, M> {
 
 /// The document's value. An editor on storage that others can write is read by
 /// [`Editor::doc`].
-impl<'a, S: Exclusive, O: Observer> AsValue<'a> for &'a Editor<S, O> {
+impl<'a, S: Exclusive> AsValue<'a> for &'a Editor<S> {
     type Mode = Checked;
 
     fn as_value(self) -> Value<'a, Checked> {
@@ -45,19 +44,19 @@ impl<'a, S: Exclusive, O: Observer> AsValue<'a> for &'a Editor<S, O> {
 }
 
 /// Whether the documents have equal values, whatever their layouts.
-impl<S: Storage, O: Observer, T: Storage, P: Observer> PartialEq<Editor<T, P>> for Editor<S, O> {
-    fn eq(&self, other: &Editor<T, P>) -> bool {
+impl<S: Storage, T: Storage> PartialEq<Editor<T>> for Editor<S> {
+    fn eq(&self, other: &Editor<T>) -> bool {
         self.doc() == other.doc()
     }
 }
 
-impl<S: Storage, O: Observer> core::fmt::Debug for Editor<S, O> {
+impl<S: Storage> core::fmt::Debug for Editor<S> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.doc().fmt(f)
     }
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// A copy of the document in other storage, byte for byte: as trusted as this one,
     /// with this one's limits. Its handles are its own.
     ///
@@ -111,7 +110,7 @@ mod owned {
     use crate::encode::{EncodeOptions, Encoder};
     use crate::format::layout::{Limits, TAG_ARRAY, TAG_SPAN_LAST};
     use crate::format::memory::zeros;
-    use crate::store::space::{Observer, Space};
+    use crate::store::space::Space;
     use crate::store::storage::{Storage, VecStorage};
     use crate::view::validate::{Kinds, Region};
     use crate::view::{AsValue, Doc, Mode};
@@ -183,7 +182,7 @@ mod owned {
 
     impl<S: Storage> Editor<S> {
         fn encoded((storage, used, limits): (S, u32, Limits)) -> Self {
-            let space = Space::clean(storage, (), used, limits);
+            let space = Space::clean(storage, used, limits);
             Editor::over(space)
         }
     }
@@ -230,7 +229,6 @@ mod owned {
         fn clone(&self) -> Self {
             let mut space = Space::new(
                 self.space.storage().clone(),
-                (),
                 self.space.used(),
                 self.space.trusted,
                 *self.space.limits(),
@@ -252,12 +250,12 @@ mod owned {
         }
     }
 
-    impl<O: Observer> Editor<Vec<u8>, O> {
+    impl Editor<Vec<u8>> {
         /// The document's bytes, without the room behind them. Open transactions are rolled back.
         pub fn into_vec(mut self) -> Vec<u8> {
             while self.space.roll_back() {}
             let used = self.as_bytes().len();
-            let (mut bytes, _) = self.into_parts();
+            let mut bytes = self.into_storage();
             bytes.truncate(used);
             bytes
         }
@@ -370,7 +368,7 @@ mod owned {
         }
     }
 
-    impl<S: Storage, O: Observer> Editor<S, O> {
+    impl<S: Storage> Editor<S> {
         /// Encodes the document anew in place. All handles go stale; the
         /// document is trusted afterwards.
         ///

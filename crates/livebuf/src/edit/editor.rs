@@ -18,10 +18,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u32, load_u64};
 use crate::format::cell::Needle;
 use crate::format::layout::*;
-use crate::store::space::{Extent, Observer, Space};
+#[cfg(feature = "alloc")]
+use crate::store::space::Listener;
+use crate::store::space::{Extent, Space};
 use crate::store::storage::{Exclusive, Storage};
 use crate::view::validate::{Kinds, Region, Stats};
 use crate::view::{Checked, Doc, Header, Mode, Valid, Value};
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+#[cfg(feature = "alloc")]
+use core::any::Any;
 use core::mem::MaybeUninit;
 
 /// Edits a document in the bytes of its storage.
@@ -40,14 +46,14 @@ use core::mem::MaybeUninit;
 /// assert_eq!(doc.doc().pointer("/lap")?.unwrap().as_i64(), Some(56));
 /// # Ok::<(), livebuf::Error>(())
 /// ```
-pub struct Editor<S, O = ()> {
-    pub(crate) space: Space<S, O>,
+pub struct Editor<S> {
+    pub(crate) space: Space<S>,
     pub(super) handles: Handles,
     /// Containers that were detached and not attached again.
     pub(super) detached: u32,
     /// `None` where the document has no tables: it was begun here and got no copies.
     #[cfg(feature = "small")]
-    tables: Option<fn() -> TableEdits<S, O>>,
+    tables: Option<fn() -> TableEdits<S>>,
 }
 
 /// The edits that only documents with tables need, and copies, which bring tables.
@@ -55,17 +61,17 @@ pub struct Editor<S, O = ()> {
 /// In the small build these are pointers. So a program that begins its documents itself, and
 /// copies none, is linked without this code, which is nearly half of it all.
 #[allow(clippy::type_complexity)]
-pub(super) struct TableEdits<S, O> {
+pub(super) struct TableEdits<S> {
     pub(super) set_in_row:
-        fn(&mut Editor<S, O>, NodeId, Table, u32, &str, New<'_>) -> Result<(u8, u64)>,
-    pub(super) set_in_map: fn(&mut Editor<S, O>, NodeId, Map, &str, New<'_>) -> Result<(u8, u64)>,
+        fn(&mut Editor<S>, NodeId, Table, u32, &str, New<'_>) -> Result<(u8, u64)>,
+    pub(super) set_in_map: fn(&mut Editor<S>, NodeId, Map, &str, New<'_>) -> Result<(u8, u64)>,
     /// Bytes of a copy, and how many containers nest in it. `before`: bytes that were counted
     /// before.
-    pub(super) count_copy: fn(&Editor<S, O>, value: &Value<'_>, before: u64) -> Result<(u64, u16)>,
+    pub(super) count_copy: fn(&Editor<S>, value: &Value<'_>, before: u64) -> Result<(u64, u16)>,
     /// Writes a copy that was counted.
-    pub(super) copy: fn(&mut Editor<S, O>, &Value<'_>, &mut Extent) -> Result<(u8, u64)>,
+    pub(super) copy: fn(&mut Editor<S>, &Value<'_>, &mut Extent) -> Result<(u8, u64)>,
     /// How many containers nest in a value of this document, of which none may have this home.
-    pub(super) height: fn(&Editor<S, O>, Raw, u32) -> Result<u16>,
+    pub(super) height: fn(&Editor<S>, Raw, u32) -> Result<u16>,
     pub(super) validate: fn(&[u8], &mut [u8]) -> Result<Stats>,
 }
 
@@ -118,11 +124,11 @@ pub(super) enum Container {
     Listed(List, u32, Elements),
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     // --- making and opening -------------------------------------------------
 
     #[inline]
-    pub(super) fn over(space: Space<S, O>) -> Self {
+    pub(super) fn over(space: Space<S>) -> Self {
         Editor {
             space,
             handles: Handles::new(),
@@ -133,7 +139,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     #[inline]
-    pub(super) fn table_edits(&self) -> Result<TableEdits<S, O>> {
+    pub(super) fn table_edits(&self) -> Result<TableEdits<S>> {
         #[cfg(feature = "small")]
         return self.tables.map(|all| all()).ok_or(Error::new(ErrorKind::Unsupported, 0));
         #[cfg(not(feature = "small"))]
@@ -152,12 +158,20 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// What the storage says when it cannot hold 32 bytes.
+    ///
+    /// ```
+    /// let mut buffer = [0; 256];
+    /// let mut doc = livebuf::Editor::create(&mut buffer[..])?;
+    /// doc.set_root("hello")?;
+    /// assert_eq!(doc.root().as_str()?, Some("hello"));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
-    pub fn create_with(mut storage: S, observer: O) -> Result<Self> {
+    pub fn create(mut storage: S) -> Result<Self> {
         if storage.bytes().len() < HEADER_SIZE as usize {
             storage.grow(HEADER_SIZE as u64)?;
         }
-        let mut space = Space::new(storage, observer, HEADER_SIZE, true, Limits::default());
+        let mut space = Space::new(storage, HEADER_SIZE, true, Limits::default());
         space.write(0, &NULL_DOCUMENT);
         Ok(Editor::over(space))
     }
@@ -172,7 +186,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// As [`Doc::open`], and [`ErrorKind::ReadOnly`] where the document has a
     /// feature that this version can read but not edit.
-    pub fn open_unvalidated_with(storage: S, observer: O) -> Result<Self> {
+    ///
+    /// ```
+    /// let mut received = livebuf::json!({"lap": 55}).to_vec();
+    /// let mut doc = livebuf::Editor::open_unvalidated(&mut received[..])?;
+    /// doc.set_pointer("/lap", 56)?;                    // where the bytes lie
+    /// assert_eq!(doc.pointer("/lap")?.unwrap(), 56);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn open_unvalidated(storage: S) -> Result<Self> {
         let bytes = storage.bytes();
         Doc::open(bytes)?;
         let header = Header::check(bytes)?;
@@ -180,9 +202,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if writable && header.read_only != 0 {
             return Err(Error::new(ErrorKind::ReadOnly, HEADER_READ_ONLY_FLAGS as u64));
         }
-        let mut space = Space::new(storage, observer, header.used, false, Limits::default());
+        let mut space = Space::new(storage, header.used, false, Limits::default());
         space.watch_state();
-        if writable && header.ignore & !Space::<S, O>::KEPT_FLAGS != 0 {
+        if writable && header.ignore & !Space::<S>::KEPT_FLAGS != 0 {
             space.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
             // With the fields that may belong to them (FORMAT 2).
             let aux = load_u32(space.bytes(), HEADER_AUX as u64)? as u64;
@@ -265,20 +287,58 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.storage()
     }
 
-    /// The observer.
-    pub fn observer(&self) -> &O {
-        self.space.observer()
-    }
-
-    /// The observer, to be read out or reset.
-    pub fn observer_mut(&mut self) -> &mut O {
-        self.space.observer_mut()
-    }
-
-    /// The storage and the observer. Open transactions are rolled back.
-    pub fn into_parts(mut self) -> (S, O) {
+    /// The storage. Open transactions are rolled back.
+    pub fn into_storage(mut self) -> S {
         while self.space.roll_back() {}
-        self.space.into_parts()
+        self.space.into_storage()
+    }
+
+    /// From here on `listener` is told of each change before it is made, beside those that are told
+    /// already. While there are any, edits take somewhat longer.
+    ///
+    /// ```
+    /// use livebuf::{Recorder, json};
+    /// let mut doc = json!({"lap": 55, "laps": [1, 2, 3]});
+    /// doc.listen(Recorder::new(doc.as_bytes()));
+    /// doc.set_pointer("/lap", 56)?;
+    /// let changed = doc.stop_listening::<Recorder>().unwrap();
+    /// assert_eq!(changed.ranges(doc.as_bytes().len() as u64).len(), 1);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[cfg(feature = "alloc")]
+    pub fn listen<L: Listener>(&mut self, listener: L) {
+        self.space.listeners_mut().push(Box::new(listener));
+        self.space.watch();
+    }
+
+    /// The listener of this type; of several the first.
+    #[cfg(feature = "alloc")]
+    pub fn listener<L: Listener>(&self) -> Option<&L> {
+        let mut listeners = self.space.listeners().iter();
+        listeners.find_map(|listener| (listener.as_ref() as &dyn Any).downcast_ref())
+    }
+
+    /// The listener of this type, to be reset; of several the first.
+    #[cfg(feature = "alloc")]
+    pub fn listener_mut<L: Listener>(&mut self) -> Option<&mut L> {
+        let mut listeners = self.space.listeners_mut().iter_mut();
+        listeners.find_map(|listener| (listener.as_mut() as &mut dyn Any).downcast_mut())
+    }
+
+    /// Takes the listener of this type away; of several the first.
+    #[cfg(feature = "alloc")]
+    pub fn stop_listening<L: Listener>(&mut self) -> Option<L> {
+        let listeners = self.space.listeners_mut();
+        let at = listeners.iter().position(|listener| (listener.as_ref() as &dyn Any).is::<L>())?;
+        let listener: Box<dyn Any> = listeners.remove(at);
+        self.space.watch();
+        listener.downcast().ok().map(|listener| *listener)
+    }
+
+    /// Asks the storage anew whether it [hears](Storage::hears) of changes. For bindings.
+    #[doc(hidden)]
+    pub fn watch(&mut self) {
+        self.space.watch();
     }
 
     /// Bytes needed by [`validate`](Self::validate): a quarter of the used ones.
@@ -797,7 +857,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// The end of an edit that frees nothing.
     #[inline]
     pub(super) fn finish_in_place(&mut self) -> Result<()> {
-        if S::UNDO && self.space.must_squeeze { self.space.editable() } else { Ok(()) }
+        if self.space.must_squeeze { self.space.editable() } else { Ok(()) }
     }
 
     /// The end of an edit that makes room. Squeezing would take that again: the old place that
@@ -822,15 +882,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 }
 
 /// The used bytes, as [`Editor::as_bytes`].
-impl<S: Storage, O: Observer> AsRef<[u8]> for Editor<S, O> {
+impl<S: Storage> AsRef<[u8]> for Editor<S> {
     fn as_ref(&self) -> &[u8] {
         self.as_bytes()
     }
 }
 
 /// A copy of the document's value.
-impl<'v, S: Storage, O: Observer> From<&'v Editor<S, O>> for New<'v> {
-    fn from(document: &'v Editor<S, O>) -> New<'v> {
+impl<'v, S: Storage> From<&'v Editor<S>> for New<'v> {
+    fn from(document: &'v Editor<S>) -> New<'v> {
         New::from(document.doc())
     }
 }
@@ -841,23 +901,6 @@ fn stale(node: NodeId) -> Error {
 }
 
 impl<S: Storage> Editor<S> {
-    /// [`create_with`](Self::create_with) without an observer.
-    ///
-    /// # Errors
-    /// What the storage says when it cannot hold 32 bytes.
-    ///
-    /// ```
-    /// let mut buffer = [0; 256];
-    /// let mut doc = livebuf::Editor::create(&mut buffer[..])?;
-    /// doc.set_root("hello")?;
-    /// assert_eq!(doc.root().as_str()?, Some("hello"));
-    /// # Ok::<(), livebuf::Error>(())
-    /// ```
-    #[inline]
-    pub fn create(storage: S) -> Result<Self> {
-        Editor::create_with(storage, ())
-    }
-
     /// The bytes of an empty document, whose root is null. For bindings.
     #[doc(hidden)]
     pub const EMPTY: [u8; HEADER_SIZE as usize] = NULL_DOCUMENT;
@@ -881,32 +924,16 @@ impl<S: Storage> Editor<S> {
     #[inline]
     pub unsafe fn adopt_in(place: &mut MaybeUninit<Self>, storage: S, used: u32) -> &mut Self {
         place.write(Editor {
-            space: Space::new(storage, (), used, true, Limits::default()),
+            space: Space::new(storage, used, true, Limits::default()),
             handles: Handles::new(),
             detached: 0,
             #[cfg(feature = "small")]
             tables: None,
         })
     }
-
-    /// [`open_unvalidated_with`](Self::open_unvalidated_with) without an observer.
-    ///
-    /// # Errors
-    /// As [`open_unvalidated_with`](Self::open_unvalidated_with).
-    ///
-    /// ```
-    /// let mut received = livebuf::json!({"lap": 55}).to_vec();
-    /// let mut doc = livebuf::Editor::open_unvalidated(&mut received[..])?;
-    /// doc.set_pointer("/lap", 56)?;                    // where the bytes lie
-    /// assert_eq!(doc.pointer("/lap")?.unwrap(), 56);
-    /// # Ok::<(), livebuf::Error>(())
-    /// ```
-    pub fn open_unvalidated(storage: S) -> Result<Self> {
-        Editor::open_unvalidated_with(storage, ())
-    }
 }
 
-impl<S: Exclusive, O: Observer> Editor<S, O> {
+impl<S: Exclusive> Editor<S> {
     /// The document with plain answers. Constant time: nothing is validated here.
     ///
     /// # Errors

@@ -16,7 +16,6 @@ use crate::error::Result;
 use crate::format::bytes::load_u64;
 use crate::format::cell::owned_span;
 use crate::format::layout::*;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 
 /// A new member: its value goes into the column, and then its key into the map.
@@ -26,7 +25,7 @@ struct AddMember<'a, 'v> {
 }
 
 impl Change for AddMember<'_, '_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         let value = self.value.run(sink)?;
         self.entry.run(sink)?;
         Ok(value)
@@ -42,7 +41,7 @@ struct TakeMember<'p> {
 }
 
 impl Change for TakeMember<'_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         let TakeMember { map, values: array, plan, keeps } = *self;
         let (home, index) = (map.values_at(), plan.number);
         let is_last = index + 1 == map.used;
@@ -77,7 +76,7 @@ struct Reserve<'v> {
 }
 
 impl Change for Reserve<'_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         if let Some(values) = &self.values {
             values.run(sink)?;
         }
@@ -95,14 +94,14 @@ struct MakeTree {
 }
 
 impl Change for MakeTree {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         sink.set_aside(map::tree_limit(self.map.used));
         sink.write(|editor, extent| map::make_tree(&mut editor.space, &self.map, extent));
         Ok((TAG_NULL, 0))
     }
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// Gives a map a tree.
     pub(super) fn order_entries(&mut self, map: Map) -> Result<()> {
         if map.root != 0 {

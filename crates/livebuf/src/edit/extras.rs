@@ -11,7 +11,6 @@ use crate::block::table::{Table, extra, extra_entry};
 use crate::block::walk::Node;
 use crate::error::Result;
 use crate::format::layout::*;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 
 /// The array for extras that hold `count` and get `more`: its capacity.
@@ -24,8 +23,8 @@ fn extras_capacity(extras: Option<Elements>, more: u32) -> u32 {
 }
 
 /// Makes room for `rows` more entries of the extras.
-pub(super) fn reserve_extras<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+pub(super) fn reserve_extras<S: Storage>(
+    sink: &mut Sink<'_, S>,
     table: Table,
     rows: u32,
 ) -> Result<()> {
@@ -55,7 +54,7 @@ pub(super) fn reserve_extras<S: Storage, O: Observer>(
     Ok(())
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// Adds an entry for a row that has none; room was made.
     pub(super) fn insert_extra(&mut self, table: Table, row: u32, home: u32) -> Result<()> {
         let table = Table::load(self.space.bytes(), table.offset)?;

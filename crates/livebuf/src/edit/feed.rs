@@ -13,14 +13,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::{Needle, span_bytes, span_inline};
 use crate::format::extended::Extended;
 use crate::format::layout::*;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::{Checked, Object};
 
 /// Is called with the sink and each member.
-type ForMember<'w, 'v, S, O> = dyn FnMut(&mut Sink<'_, S, O>, &'v str, Put<'v>) -> Result<()> + 'w;
+type ForMember<'w, 'v, S> = dyn FnMut(&mut Sink<'_, S>, &'v str, Put<'v>) -> Result<()> + 'w;
 /// Is called with the sink and each value.
-type ForValue<'w, 'v, S, O> = dyn FnMut(&mut Sink<'_, S, O>, Put<'v>) -> Result<()> + 'w;
+type ForValue<'w, 'v, S> = dyn FnMut(&mut Sink<'_, S>, Put<'v>) -> Result<()> + 'w;
 
 /// A new value for a slot.
 #[derive(Clone, Copy)]
@@ -122,9 +121,9 @@ impl<'v> Put<'v> {
     }
 
     /// Stores a UUID in its slot. Nothing where it is none. Returns the tag.
-    pub(super) fn store_uuid<S: Storage, O: Observer>(
+    pub(super) fn store_uuid<S: Storage>(
         &self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         column: Elements,
         slot: u32,
     ) -> Result<(u8, u64)> {
@@ -243,11 +242,11 @@ impl<'v> Put<'v> {
 
     /// Hands `with` the members of an object from elsewhere whose keys are not a table's, and
     /// the sink. An object of this document that is stored in a row has none.
-    pub(super) fn each_further<S: Storage, O: Observer>(
+    pub(super) fn each_further<S: Storage>(
         &self,
-        sink: &mut Sink<'_, S, O>,
+        sink: &mut Sink<'_, S>,
         table: Table,
-        with: &mut ForMember<'_, 'v, S, O>,
+        with: &mut ForMember<'_, 'v, S>,
     ) -> Result<()> {
         let mut pass = |key: &'v str, put| {
             let bytes = sink.bytes();
@@ -333,10 +332,10 @@ impl<'v> Feed<'_, 'v> {
 
     /// Calls `with` on the sink and each value. The values do not change by what it writes.
     #[inline]
-    pub(super) fn each<S: Storage, O: Observer>(
+    pub(super) fn each<S: Storage>(
         &self,
-        sink: &mut Sink<'_, S, O>,
-        mut with: impl FnMut(&mut Sink<'_, S, O>, Put<'v>) -> Result<()>,
+        sink: &mut Sink<'_, S>,
+        mut with: impl FnMut(&mut Sink<'_, S>, Put<'v>) -> Result<()>,
     ) -> Result<()> {
         match self {
             Feed::One(put) => with(sink, *put),
@@ -344,10 +343,10 @@ impl<'v> Feed<'_, 'v> {
         }
     }
 
-    fn each_of_many<S: Storage, O: Observer>(
+    fn each_of_many<S: Storage>(
         &self,
-        sink: &mut Sink<'_, S, O>,
-        with: &mut ForValue<'_, 'v, S, O>,
+        sink: &mut Sink<'_, S>,
+        with: &mut ForValue<'_, 'v, S>,
     ) -> Result<()> {
         match self {
             Feed::One(put) => with(sink, *put),
@@ -368,7 +367,7 @@ impl<'v> Feed<'_, 'v> {
         }
     }
 
-    pub(super) fn count<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<u32> {
+    pub(super) fn count<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<u32> {
         let mut count = 0;
         self.each(sink, |_, _| {
             count += 1;

@@ -13,7 +13,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::load_u64;
 use crate::format::cell::owned_span;
 use crate::format::layout::*;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 
 /// A container that is being freed, and the object with its further fields.
@@ -25,7 +24,7 @@ struct Releasing {
     extra: u32,
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// Frees all that a value holds; its handles are stale then. Whatever a damaged document
     /// makes unreadable stays garbage, and so does everything in one that was not validated.
     pub(super) fn release(&mut self, raw: Raw) {

@@ -19,7 +19,7 @@ use crate::format::cell::{Needle, owned_span, span_at};
 use crate::format::extended::Stored;
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
-use crate::store::space::{Extent, Observer};
+use crate::store::space::Extent;
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 
@@ -28,8 +28,8 @@ type Field<'v> = (&'v str, New<'v>);
 /// Stores a new value's parts. Returns its tag and cell. While only counted, these are as far
 /// as columns care. `above`: containers around it that are new, too.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(super) fn value<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+pub(super) fn value<S: Storage>(
+    sink: &mut Sink<'_, S>,
     new: &New<'_>,
     above: u16,
 ) -> Result<(u8, u64)> {
@@ -42,8 +42,8 @@ pub(super) fn value<S: Storage, O: Observer>(
 /// The same of a value in another one, or in a column. A detached value can be attached once,
 /// so not from a slice.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(super) fn part<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+pub(super) fn part<S: Storage>(
+    sink: &mut Sink<'_, S>,
     new: &New<'_>,
     above: u16,
 ) -> Result<(u8, u64)> {
@@ -55,8 +55,8 @@ pub(super) fn part<S: Storage, O: Observer>(
 
 /// Stores a number, text or an empty record, the most frequent values. `None` for others.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(super) fn simple<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+pub(super) fn simple<S: Storage>(
+    sink: &mut Sink<'_, S>,
     new: &New<'_>,
     above: u16,
 ) -> Result<Option<(u8, u64)>> {
@@ -78,11 +78,7 @@ pub(super) fn simple<S: Storage, O: Observer>(
     })
 }
 
-fn rest<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    new: &New<'_>,
-    above: u16,
-) -> Result<(u8, u64)> {
+fn rest<S: Storage>(sink: &mut Sink<'_, S>, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
     match *new {
         New::Bytes(bytes) => Ok((TAG_BYTES, span(sink, bytes, true)?)),
         New::NumberText(text) => {
@@ -129,8 +125,8 @@ fn rest<S: Storage, O: Observer>(
 }
 
 /// Makes an array.
-fn array<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn array<S: Storage>(
+    sink: &mut Sink<'_, S>,
     layout: Layout,
     count: u32,
     capacity: u32,
@@ -151,11 +147,7 @@ pub(super) struct Home {
 
 /// Makes a tensor. Its numbers are still to be written. `above`: containers around it that are new,
 /// too.
-pub(super) fn tensor<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    form: &Form,
-    above: u16,
-) -> Result<Home> {
+pub(super) fn tensor<S: Storage>(sink: &mut Sink<'_, S>, form: &Form, above: u16) -> Result<Home> {
     sink.editor().check_elements(form.count())?;
     sink.nests(above.saturating_add(form.height()));
     let at = sink.carve(form.array_size());
@@ -169,8 +161,8 @@ pub(super) fn tensor<S: Storage, O: Observer>(
 
 /// `depth`: containers that are new up to this object, which counts.
 #[inline(never)]
-fn fields<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn fields<S: Storage>(
+    sink: &mut Sink<'_, S>,
     fields: &[Field<'_>],
     depth: u16,
 ) -> Result<(u8, u64)> {
@@ -221,10 +213,7 @@ fn fits_record(fields: &[Field<'_>]) -> bool {
 }
 
 /// The shape of a record with these fields: one of the newest, or a new one.
-fn shape_of<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    fields: &[Field<'_>],
-) -> Result<u32> {
+fn shape_of<S: Storage>(sink: &mut Sink<'_, S>, fields: &[Field<'_>]) -> Result<u32> {
     if fields.is_empty() {
         return Ok(0);
     }
@@ -316,11 +305,7 @@ fn find_shape(bytes: &[u8], fields: &[Field<'_>]) -> Result<Option<Shape>> {
 
 /// `depth`: containers that are new up to this array, which counts.
 #[inline(never)]
-fn items<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    items: &[New<'_>],
-    depth: u16,
-) -> Result<(u8, u64)> {
+fn items<S: Storage>(sink: &mut Sink<'_, S>, items: &[New<'_>], depth: u16) -> Result<(u8, u64)> {
     sink.nests(depth);
     sink.editor().check_elements(items.len() as u64)?;
     let count = items.len() as u32;
@@ -375,7 +360,7 @@ fn items_layout(is_trusted: bool, items: &[New<'_>]) -> Layout {
     }
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// Bytes to take for a new value below `under`. Checks all limits.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn measure(&self, new: &New<'_>, under: NodeId) -> Result<u64> {

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u32, load_u64, round_up};
 use crate::format::cell::{Needle, inline_span, owned_span};
 use crate::format::layout::*;
-use crate::store::space::{Extent, Observer};
+use crate::store::space::Extent;
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 
@@ -48,7 +48,7 @@ struct AddField<'k, 'v> {
 }
 
 impl Change for AddField<'_, '_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         // The value first: a shape that it uses is among the newest now, as when it was counted. It
         // may not be once this record has made one.
         let value = value(sink, &self.new, 0)?;
@@ -58,8 +58,8 @@ impl Change for AddField<'_, '_> {
 }
 
 /// Stores a new field of a record.
-pub(super) fn put_field<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+pub(super) fn put_field<S: Storage>(
+    sink: &mut Sink<'_, S>,
     home: u32,
     record: Record,
     field: NewField,
@@ -101,7 +101,7 @@ struct AddAsMap<'k, 'v> {
 }
 
 impl Change for AddAsMap<'_, '_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         let value = value(sink, &self.new, 0)?;
         put_as_map(sink, self.home, self.record, self.key, value)?;
         Ok(value)
@@ -109,8 +109,8 @@ impl Change for AddAsMap<'_, '_> {
 }
 
 /// Makes a record a map, and stores one more member there.
-pub(super) fn put_as_map<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+pub(super) fn put_as_map<S: Storage>(
+    sink: &mut Sink<'_, S>,
     home: u32,
     record: Record,
     key: &str,
@@ -131,8 +131,8 @@ enum Member {
 }
 
 /// Makes a record a map with room for `capacity` entries.
-fn become_map<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn become_map<S: Storage>(
+    sink: &mut Sink<'_, S>,
     home: u32,
     record: Record,
     capacity: u32,
@@ -188,7 +188,7 @@ pub(super) struct AddEntry<'a, 'v> {
 }
 
 impl Change for AddEntry<'_, '_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         grow_map(sink, self.map, self.plan);
         let key_cell = span(sink, self.key.as_bytes(), true)?;
         let value = value(sink, self.new, 0)?;
@@ -198,11 +198,7 @@ impl Change for AddEntry<'_, '_> {
 }
 
 /// Makes the room for a new entry where that is behind the map's others.
-pub(super) fn grow_map<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    map: &Map,
-    plan: &map::InsertPlan,
-) {
+pub(super) fn grow_map<S: Storage>(sink: &mut Sink<'_, S>, map: &Map, plan: &map::InsertPlan) {
     sink.extend(plan.tail());
     if let Some((editor, _)) = sink.writing() {
         plan.claim(&mut editor.space, map);
@@ -210,8 +206,8 @@ pub(super) fn grow_map<S: Storage, O: Observer>(
 }
 
 /// Stores a new entry of a map, after [`grow_map`].
-pub(super) fn put_entry<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+pub(super) fn put_entry<S: Storage>(
+    sink: &mut Sink<'_, S>,
     map: &Map,
     plan: &map::InsertPlan,
     key_cell: u64,
@@ -230,7 +226,7 @@ struct RenameEntry<'k> {
 }
 
 impl Change for RenameEntry<'_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         let key = self.to.as_bytes();
         let key_cell = span(sink, key, true)?;
         sink.set_aside(self.plan.fresh());
@@ -252,7 +248,7 @@ struct RenameField<'k> {
 }
 
 impl Change for RenameField<'_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         let RenameField { record, target, index, renamed } = self;
         let key_cell = key(sink, renamed)?;
         let target = match *target {
@@ -285,7 +281,7 @@ struct RenameAsMap<'k> {
 }
 
 impl Change for RenameAsMap<'_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         let key_cell = span(sink, self.to.as_bytes(), true)?;
         let member = Member::Renamed(self.at, key_cell);
         let capacity = self.record.live() + 1;
@@ -326,7 +322,7 @@ impl Behind<'_> {
     }
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     pub(super) fn entry_slot(&self, map: Map, key: &str) -> Result<Option<Slot>> {
         let bytes = self.space.bytes();
         match map.find(bytes, &Needle::new(key.as_bytes()))? {

@@ -7,17 +7,13 @@ use crate::error::Result;
 use crate::format::bytes::round_up;
 use crate::format::cell::{Needle, span_at, span_bytes, span_inline};
 use crate::format::layout::*;
-use crate::store::space::{Extent, Observer};
+use crate::store::space::Extent;
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 
 /// Stores text that does not fit a cell. Returns its cell. A shape's keys are never owned.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(super) fn span<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    text: &[u8],
-    owned: bool,
-) -> Result<u64> {
+pub(super) fn span<S: Storage>(sink: &mut Sink<'_, S>, text: &[u8], owned: bool) -> Result<u64> {
     if text.len() <= MAX_INLINE {
         return Ok(Needle::new(text).cell);
     }
@@ -29,11 +25,7 @@ pub(super) fn span<S: Storage, O: Observer>(
 
 /// Stores bytes that do not fit a cell, of any length. Returns their cell.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(super) fn bytes_span<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    text: &[u8],
-    owned: bool,
-) -> u64 {
+pub(super) fn bytes_span<S: Storage>(sink: &mut Sink<'_, S>, text: &[u8], owned: bool) -> u64 {
     if let Some((editor, extent)) = sink.writing() {
         return put_text(&mut editor.space, extent, text, owned);
     }
@@ -56,10 +48,7 @@ pub(super) fn put_text(
 
 /// Stores a shape's key. Returns its cell.
 #[inline]
-pub(super) fn key<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    needle: &Needle<'_>,
-) -> Result<u64> {
+pub(super) fn key<S: Storage>(sink: &mut Sink<'_, S>, needle: &Needle<'_>) -> Result<u64> {
     match needle.cell {
         0 => span(sink, needle.text, false),
         cell => Ok(cell),
@@ -68,11 +57,7 @@ pub(super) fn key<S: Storage, O: Observer>(
 
 /// Makes a shape. Its first `count` keys are still to be written.
 #[inline]
-pub(super) fn new_shape<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    capacity: u32,
-    count: u32,
-) -> Shape {
+pub(super) fn new_shape<S: Storage>(sink: &mut Sink<'_, S>, capacity: u32, count: u32) -> Shape {
     let mut made = Shape::new(0, capacity, count, 0);
     sink.set_aside(made.size());
     if let Some((editor, extent)) = sink.writing() {
@@ -83,11 +68,7 @@ pub(super) fn new_shape<S: Storage, O: Observer>(
 
 /// Makes a map with room for `capacity` entries, into which [`add_entry`] puts at most `count`.
 /// Returns its offset.
-pub(super) fn new_map<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
-    capacity: u32,
-    count: u32,
-) -> u32 {
+pub(super) fn new_map<S: Storage>(sink: &mut Sink<'_, S>, capacity: u32, count: u32) -> u32 {
     let mut at = 0;
     let buckets = map::encoded_buckets(count);
     // Whether keys collide, so that a tree is made, shows when they are put in.
@@ -101,8 +82,8 @@ pub(super) fn new_map<S: Storage, O: Observer>(
 
 /// Adds an entry to a map that [`new_map`] made. A key that is there already (damaged bytes)
 /// is passed over.
-pub(super) fn add_entry<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+pub(super) fn add_entry<S: Storage>(
+    sink: &mut Sink<'_, S>,
     map: u32,
     key_cell: u64,
     value: (u8, u64),

@@ -21,7 +21,6 @@ use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::Needle;
 use crate::format::layout::*;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::{Checked, Object};
 
@@ -44,7 +43,7 @@ struct FirstFurther<'k, 'v> {
 }
 
 impl Change for FirstFurther<'_, '_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         let value = store(sink, &Put::new(self.new))?;
         put_extra(sink, self.table, self.row, self.plan, &self.needle, value)?;
         sink.write(|editor, _| {
@@ -57,8 +56,8 @@ impl Change for FirstFurther<'_, '_> {
 }
 
 /// Stores the first further field of a row as planned.
-fn put_extra<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn put_extra<S: Storage>(
+    sink: &mut Sink<'_, S>,
     table: Table,
     row: u32,
     plan: ExtraPlan,
@@ -116,7 +115,7 @@ struct Rename<'k> {
 }
 
 impl Change for Rename<'_> {
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         let (table, row) = (self.table, self.row);
         // The map of a target grows before anything is taken.
         if let Target::Entry(map, plan) = &self.target {
@@ -170,7 +169,7 @@ impl Target {
     }
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     // --- fields -------------------------------------------------------------
 
     /// Sets a field of a row, or adds it to the row's further fields.

@@ -13,7 +13,6 @@ use crate::block::tensor::{Form, mismatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::text;
 use crate::format::layout::*;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 
 /// By which rules a column changes.
@@ -214,8 +213,8 @@ impl Layout {
 
 /// The layout in which a column can hold its slots and these, and how many texts a dictionary
 /// lacks. `replaced`: the slot that the value is stored in, where that is there.
-pub(super) fn layout<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+pub(super) fn layout<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     rules: Rules,
     feed: &Feed<'_, '_>,
@@ -242,8 +241,8 @@ pub(super) fn layout<S: Storage, O: Observer>(
 /// Checks that a tensor's type holds these values. They keep its shape: the arrays among them have
 /// its length.
 #[cold]
-fn check_fits<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn check_fits<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     feed: &Feed<'_, '_>,
 ) -> Result<()> {
@@ -269,8 +268,8 @@ const SMALL_DICTIONARY: u32 = 8;
 /// The layout by which a dictionary holds texts: with wider codes where these are too narrow.
 /// Texts are in cells where one is too long, or where there would be more texts than slots.
 #[cold]
-fn dictionary_layout<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn dictionary_layout<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     feed: &Feed<'_, '_>,
     layout: Layout,
@@ -293,8 +292,8 @@ fn dictionary_layout<S: Storage, O: Observer>(
 
 /// How many of these values are texts that a dictionary's texts lack. `None` where a text is too
 /// long for it.
-fn new_texts<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn new_texts<S: Storage>(
+    sink: &mut Sink<'_, S>,
     entries: Elements,
     feed: &Feed<'_, '_>,
 ) -> Result<Option<u32>> {
@@ -319,8 +318,8 @@ pub(super) const MOST_MOVED: u32 = 1 << 16;
 /// The layout by which a run holds texts. They are in cells where one would move too many bytes. A
 /// run of texts of one length gets offsets for another, and all of these count.
 #[cold]
-fn run_layout<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn run_layout<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     feed: &Feed<'_, '_>,
     layout: Layout,
@@ -368,8 +367,8 @@ fn run_layout<S: Storage, O: Observer>(
 /// The layout by which a column of numbers holds integers and floats (EDITING 6); `None`
 /// where there is none. Linear in the column.
 #[cold]
-fn numbers_layout<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn numbers_layout<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     rules: Rules,
     feed: &Feed<'_, '_>,
@@ -424,7 +423,7 @@ fn numbers_layout<S: Storage, O: Observer>(
 /// Whether null gives an array of other values gaps. It becomes cells in a document that was not
 /// validated, where arrays with gaps are not edited.
 #[cold]
-fn gets_gaps<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, column: Elements) -> bool {
+fn gets_gaps<S: Storage>(sink: &mut Sink<'_, S>, column: Elements) -> bool {
     // While bytes are counted, an array that the same edit makes is not there yet. It counts as
     // cells, and as what rounding the capacity up may add to the slots.
     if column.offset == 0 {
@@ -435,8 +434,8 @@ fn gets_gaps<S: Storage, O: Observer>(sink: &mut Sink<'_, S, O>, column: Element
 
 /// The same where integers and floats together are cells.
 #[inline]
-fn layout_by_kind<S: Storage, O: Observer>(
-    sink: &mut Sink<'_, S, O>,
+fn layout_by_kind<S: Storage>(
+    sink: &mut Sink<'_, S>,
     column: Elements,
     rules: Rules,
     feed: &Feed<'_, '_>,

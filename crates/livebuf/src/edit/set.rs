@@ -13,7 +13,6 @@ use crate::block::tensor::mismatch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
 use crate::format::pointer;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 
 /// What [`set_shortly`](Editor::set_shortly) takes, where it takes it.
@@ -25,7 +24,7 @@ fn simple<'v>(new: &New<'v>) -> Option<Simple<'v>> {
     })
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     // --- the root and pointers ----------------------------------------------
 
     /// Replaces the whole document's value; the handle where it is a container.
@@ -197,7 +196,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             At::Index(_) => None,
             key => Some(key.text()),
         };
-        if S::SEALS
+        if !self.space.is_watched()
             && let Some(key) = key
             && let Some(simple) = simple(&new)
             && self.set_shortly(node, key.as_bytes(), &simple)

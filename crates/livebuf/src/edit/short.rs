@@ -13,7 +13,6 @@ use crate::block::shape::{self, Shape};
 use crate::format::bytes::{check, equal, is_ascii, load_u8, load_u32, load_u64, round_up, slice};
 use crate::format::cell::{Needle, owned_span, span_at, span_inline};
 use crate::format::layout::*;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::store::target::{Plain, Target};
 
@@ -48,7 +47,7 @@ impl<'t> Simple<'t> {
     }
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// Sets a member of a record to a number or text, where it takes no more than to write over the
     /// old one, or behind the last. `node`: [`NodeId::NONE`] is the root. False where it takes more,
     /// or anything is wrong, such as text that may be no UTF-8; nothing has changed then. For

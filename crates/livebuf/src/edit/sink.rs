@@ -11,13 +11,13 @@
 use super::editor::Editor;
 use super::handles::NodeId;
 use crate::error::Result;
-use crate::store::space::{Extent, Observer};
+use crate::store::space::Extent;
 use crate::store::storage::Storage;
 use crate::view::Value;
 
 /// Gets the bytes of an edit: counts them, or writes them.
-pub(super) struct Sink<'e, S, O> {
-    access: Access<'e, S, O>,
+pub(super) struct Sink<'e, S> {
+    access: Access<'e, S>,
     end: u64,
     under: NodeId,
     sizes: Sizes,
@@ -27,11 +27,11 @@ pub(super) struct Sink<'e, S, O> {
 }
 
 /// What a sink can do with the document. One that counts has no way to write.
-enum Access<'e, S, O> {
-    Count(&'e Editor<S, O>),
+enum Access<'e, S> {
+    Count(&'e Editor<S>),
     /// With the bytes that were taken. They stand first, so that the editor's address lies in one
     /// place in both, and is loaded without a test.
-    Write(&'e mut Extent, &'e mut Editor<S, O>),
+    Write(&'e mut Extent, &'e mut Editor<S>),
 }
 
 /// The bytes that an edit takes.
@@ -43,9 +43,9 @@ pub(super) struct Sizes {
     tail: u64,
 }
 
-impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
+impl<'e, S: Storage> Sink<'e, S> {
     #[inline]
-    fn new(access: Access<'e, S, O>, end: u64, under: NodeId) -> Self {
+    fn new(access: Access<'e, S>, end: u64, under: NodeId) -> Self {
         let sizes = Sizes { fresh: 0, tail: 0 };
         Sink { access, end, under, sizes, height: 0, moves_shapes: false }
     }
@@ -58,7 +58,7 @@ impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
 
     /// The editor, to read.
     #[inline]
-    pub(super) fn editor(&self) -> &Editor<S, O> {
+    pub(super) fn editor(&self) -> &Editor<S> {
         match &self.access {
             Access::Count(editor) => editor,
             Access::Write(_, editor) => editor,
@@ -152,7 +152,7 @@ impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
 
     /// The editor and the bytes that were taken, where this is the run that writes.
     #[inline]
-    pub(super) fn writing(&mut self) -> Option<(&mut Editor<S, O>, &mut Extent)> {
+    pub(super) fn writing(&mut self) -> Option<(&mut Editor<S>, &mut Extent)> {
         match &mut self.access {
             Access::Count(_) => None,
             Access::Write(extent, editor) => Some((editor, extent)),
@@ -162,7 +162,7 @@ impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
     /// Writes, where this is the run that writes. The compiler makes a function of what the closure
     /// does: where that costs, ask [`writing`](Self::writing).
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-    pub(super) fn write(&mut self, write: impl FnOnce(&mut Editor<S, O>, &mut Extent)) {
+    pub(super) fn write(&mut self, write: impl FnOnce(&mut Editor<S>, &mut Extent)) {
         if let Some((editor, extent)) = self.writing() {
             write(editor, extent);
         }
@@ -172,7 +172,7 @@ impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
     #[inline]
     pub(super) fn try_write(
         &mut self,
-        write: impl FnOnce(&mut Editor<S, O>, &mut Extent) -> Result<()>,
+        write: impl FnOnce(&mut Editor<S>, &mut Extent) -> Result<()>,
     ) -> Result<()> {
         match self.writing() {
             Some((editor, extent)) => write(editor, extent),
@@ -191,23 +191,23 @@ impl<'e, S: Storage, O: Observer> Sink<'e, S, O> {
 /// An edit as code that runs twice.
 pub(super) trait Change {
     /// Returns tag and cell of the value that it put in its place, or took out.
-    fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)>;
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)>;
 }
 
 /// The run that writes values: they do not ask for the document's end.
 #[inline]
-pub(super) fn writer<'e, S: Storage, O: Observer>(
-    editor: &'e mut Editor<S, O>,
+pub(super) fn writer<'e, S: Storage>(
+    editor: &'e mut Editor<S>,
     extent: &'e mut Extent,
-) -> Sink<'e, S, O> {
+) -> Sink<'e, S> {
     Sink::new(Access::Write(extent, editor), 0, NodeId::NONE)
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// The run that counts, for an edit that puts values into `under`; also for code that only
     /// looks.
     #[inline]
-    pub(super) fn sizer(&self, under: NodeId) -> Sink<'_, S, O> {
+    pub(super) fn sizer(&self, under: NodeId) -> Sink<'_, S> {
         Sink::new(Access::Count(self), self.space.used() as u64, under)
     }
 
@@ -249,7 +249,7 @@ mod tests {
     }
 
     impl Change for Told {
-        fn run<S: Storage, O: Observer>(&self, sink: &mut Sink<'_, S, O>) -> Result<(u8, u64)> {
+        fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
             let at = sink.carve(self.bytes);
             sink.write(|editor, _| editor.space.write_u64(at as u64, 7));
             match self.fails && sink.writes() {

@@ -1,11 +1,10 @@
 //! The state of documents, and putting the bytes of a delta into one.
 
 use super::editor::Editor;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::format::bytes::{load_u8, load_u32, slice};
 use crate::format::layout::*;
 use crate::format::state::State;
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::{Doc, Mode};
 
@@ -33,7 +32,7 @@ impl<M: Mode> Doc<'_, M> {
     }
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// The document's state; `None` where it has none, or where an edit ended it. Constant time.
     ///
     /// ```
@@ -59,8 +58,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// The first state takes 16 bytes of the document, and at most 32 more.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] where the storage is [without undo](Storage::UNDO); what an edit
-    /// reports where it finds no room.
+    /// What an edit reports where it finds no room.
     pub fn set_state(&mut self, state: State) -> Result<()> {
         let place = self.place_state()?;
         self.space.put_state(place, &state.to_bytes());
@@ -70,9 +68,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Where the state is, or is to be.
     pub(crate) fn place_state(&mut self) -> Result<u64> {
         self.space.editable()?;
-        if !S::UNDO {
-            return Err(Error::new(ErrorKind::Unsupported, 0));
-        }
         match state_place(self.space.bytes()) {
             Some(place) => Ok(place),
             None => self.space.place_state(),

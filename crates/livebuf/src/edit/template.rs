@@ -193,7 +193,7 @@ impl Template {
         mark(&mut marked, example.into(), places)?;
         let mut image = marked.doc().compacted()?;
         let length = finish(&mut image, places)?;
-        Ok(Template { memory: image.into_parts().0, image: length, count })
+        Ok(Template { memory: image.into_storage(), image: length, count })
     }
 }
 
@@ -322,7 +322,7 @@ impl<S: Exclusive> Template<S> {
         if storage.bytes().len() < image.len() {
             storage.grow(image.len() as u64)?;
         }
-        let mut space = Space::new(storage, (), self.image, true, Limits::default());
+        let mut space = Space::new(storage, self.image, true, Limits::default());
         space.write(0, image);
         Ok(Stamp { space, places })
     }
@@ -447,7 +447,7 @@ impl<S: Exclusive> Template<S> {
     pub fn stamp(&self, values: &[New<'_>]) -> Result<super::editor::DocBuf> {
         let mut storage = VecStorage::with_capacity(self.stamped_length(values) as u64)?;
         let length = self.fill(storage.bytes_mut(), values)?;
-        Ok(Editor::over(Space::clean(storage, (), length as u32, Limits::default())))
+        Ok(Editor::over(Space::clean(storage, length as u32, Limits::default())))
     }
 
     /// Stamps a document into a vector, in place of what it held. Its memory is used again.
@@ -474,7 +474,7 @@ impl<S: Exclusive> Template<S> {
         let more = length.saturating_sub(buffer.len());
         if buffer.try_reserve(more).is_err() {
             buffer.clear();
-            return Err(Error::with_detail(ErrorKind::Io, 0, length as u64));
+            return Err(Error::out_of_memory(length as u64));
         }
         buffer.resize(length, 0);
         match self.fill(buffer, values) {
@@ -490,7 +490,7 @@ impl<S: Exclusive> Template<S> {
 /// A document that is being stamped: whole and valid at any time. A place that was not set is
 /// null.
 pub struct Stamp<'t, S> {
-    space: Space<S, ()>,
+    space: Space<S>,
     places: &'t [[u8; PLACE]],
 }
 
@@ -525,7 +525,7 @@ impl<S: Storage> Stamp<'_, S> {
         tag_at: u64,
         cell_at: u64,
         new: New<'_>,
-        append: impl FnOnce(&mut Space<S, ()>, &[u8]) -> Result<u32>,
+        append: impl FnOnce(&mut Space<S>, &[u8]) -> Result<u32>,
     ) -> Result<()> {
         let (tag, cell) = match Stamped::of(&new)? {
             Stamped::Cell(tag, cell) => (tag, cell),

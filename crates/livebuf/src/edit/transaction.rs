@@ -2,10 +2,9 @@
 
 use super::editor::Editor;
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// Makes several edits whole or not at all.
     ///
     /// If `edits` fails or panics, the document's bytes are as before. Then all handles are stale
@@ -17,8 +16,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// bytes. Others that read the memory meanwhile may see a part of the edits.
     ///
     /// A fixed buffer allocates nothing. There the log of overwritten bytes takes half of the
-    /// room behind the document until the transaction ends. Such a buffer must be
-    /// [`Undoable`](crate::Undoable).
+    /// room behind the document until the transaction ends.
     ///
     /// # Errors
     /// What `edits` answers. If the log is full: [`ErrorKind::NoSpace`], or [`ErrorKind::Io`]
@@ -64,11 +62,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// fit into a closure of [`transaction`](Self::transaction), as those of bindings.
     ///
     /// If you drop the editor before you commit, the edits stay in the memory that you lent to
-    /// it. [`into_parts`](Self::into_parts) rolls back.
+    /// it. [`into_storage`](Self::into_storage) rolls back.
     ///
     /// # Errors
-    /// [`ErrorKind::ReadOnly`]; [`ErrorKind::Unsupported`] where the storage is
-    /// [without undo](Storage::UNDO); [`ErrorKind::Broken`]. Within another transaction:
+    /// [`ErrorKind::ReadOnly`]; [`ErrorKind::Broken`]. Within another transaction:
     /// [`ErrorKind::NoSpace`] where the log in a fixed buffer is full, or [`ErrorKind::Io`] where
     /// none can be allocated.
     ///
@@ -127,13 +124,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 }
 
 /// A transaction that is rolled back unless it was committed.
-struct Open<'e, S: Storage, O: Observer> {
-    editor: &'e mut Editor<S, O>,
+struct Open<'e, S: Storage> {
+    editor: &'e mut Editor<S>,
     /// How many were open before.
     outer: u32,
 }
 
-impl<S: Storage, O: Observer> Drop for Open<'_, S, O> {
+impl<S: Storage> Drop for Open<'_, S> {
     fn drop(&mut self) {
         while self.editor.space.transactions() > self.outer {
             if self.editor.rollback_transaction().is_err() {

@@ -5,7 +5,6 @@ use super::editor::Editor;
 use super::handles::NodeId;
 use super::new::{Child, New};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::{Array, Checked, Lookup, Value};
 
@@ -14,7 +13,7 @@ fn wrong_type() -> Error {
     Error::new(ErrorKind::WrongType, 0)
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// The root value, every answer checked. Its handle is [`root_id`](Self::root_id).
     pub fn root(&self) -> Value<'_, Checked> {
         self.doc().root()
@@ -147,7 +146,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 }
 
-impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
+impl<S: Storage> NodeMut<'_, S> {
     /// [`Editor::update`]; a cursor on the new value where it is a container.
     ///
     /// # Errors
@@ -156,7 +155,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
         &mut self,
         at: impl Child,
         with: impl FnOnce(Option<Value<'_, Checked>>) -> N,
-    ) -> Result<Option<NodeMut<'_, S, O>>> {
+    ) -> Result<Option<NodeMut<'_, S>>> {
         let child = self.edit(|editor, node| editor.update(node, at, with))?;
         Ok(self.cursor(child))
     }
@@ -184,8 +183,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
 #[cfg(feature = "alloc")]
 mod owned {
     use super::{
-        Checked, Editor, ErrorKind, New, NodeId, NodeMut, Observer, Result, Storage, Value,
-        wrong_type,
+        Checked, Editor, ErrorKind, New, NodeId, NodeMut, Result, Storage, Value, wrong_type,
     };
     use crate::edit::editor::DocBuf;
     use crate::error::Error;
@@ -194,7 +192,7 @@ mod owned {
     use alloc::vec::Vec;
     use core::cmp::Ordering;
 
-    impl<S: Storage, O: Observer> Editor<S, O> {
+    impl<S: Storage> Editor<S> {
         /// Removes the members of an object that `keep` does not want. It is called once for
         /// each, in their order, before anything is removed.
         ///
@@ -363,7 +361,7 @@ mod owned {
         }
     }
 
-    impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
+    impl<S: Storage> NodeMut<'_, S> {
         /// [`Editor::retain_members`].
         ///
         /// # Errors
@@ -415,7 +413,7 @@ mod owned {
         /// ```
         pub fn for_each_mut(
             &mut self,
-            mut edit: impl FnMut(NodeMut<'_, S, O>) -> Result<()>,
+            mut edit: impl FnMut(NodeMut<'_, S>) -> Result<()>,
         ) -> Result<()> {
             let value = self.value()?;
             let Some(object) = value.as_object()? else {

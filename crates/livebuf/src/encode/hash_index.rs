@@ -4,7 +4,7 @@
 //! themselves. Encoding small documents spends much of its time here (`docs/design.md`).
 
 use super::room::memory;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash, Hasher};
 use hashbrown::DefaultHashBuilder;
@@ -66,7 +66,7 @@ impl HashIndex {
             length @ ..MANY => 2 * length,
             length => length + length / 4,
         };
-        let refused = |_| Error::with_detail(ErrorKind::Io, 0, (length * size_of::<Slot>()) as u64);
+        let refused = |_| Error::out_of_memory((length * size_of::<Slot>()) as u64);
         let mut slots = Vec::new();
         slots.try_reserve_exact(length).map_err(refused)?;
         slots.resize(length, Slot::default());

@@ -1,7 +1,7 @@
 //! Room in vectors beside the document: growth that is quick while they are small,
 //! and bounded once they are large.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use alloc::vec::Vec;
 
 /// Room for one more: much more while small, later a quarter more, to bound memory.
@@ -23,7 +23,7 @@ pub(super) fn make_room_for<T>(items: &mut Vec<T>, count: usize) -> Result<()> {
         _ => length / 4,
     };
     let more = more.max(count);
-    let refused = |_| Error::with_detail(ErrorKind::Io, 0, (more * size_of::<T>()) as u64);
+    let refused = |_| Error::out_of_memory((more * size_of::<T>()) as u64);
     items.try_reserve_exact(more).map_err(refused)
 }
 

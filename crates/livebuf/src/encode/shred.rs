@@ -18,7 +18,7 @@ use super::room::{make_room, make_room_for, memory};
 use super::stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::format::bytes::round_up;
 use crate::format::layout::*;
 use alloc::vec::Vec;
@@ -123,7 +123,7 @@ impl Values {
     #[cold]
     pub(super) fn grow(&mut self) -> Result<()> {
         let room = (2 * self.cells.len()).max(EXPECTED as usize);
-        let refused = |_| Error::with_detail(ErrorKind::Io, 0, 9 * room as u64);
+        let refused = |_| Error::out_of_memory(9 * room as u64);
         self.cells.try_reserve_exact(room - self.cells.len()).map_err(refused)?;
         self.tags.try_reserve_exact(room - self.tags.len()).map_err(refused)?;
         self.cells.resize(room, 0);

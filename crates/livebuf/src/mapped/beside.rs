@@ -1,7 +1,6 @@
 //! New files beside those whose place they will take.
 
 use super::file::{Access, lock};
-use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,8 +28,8 @@ pub fn behind_links(path: &Path) -> io::Result<PathBuf> {
 /// Makes a new file beside another, with the rights, the owner and the group of the old one there.
 /// The caller renames or removes it.
 ///
-/// The file is locked as long as it is open. So [`remove_abandoned`] finds those whose process
-/// was killed.
+/// The file is locked as long as it is open, and its name comes from the other's. So this finds
+/// and removes the files whose process was killed, as [`remove_leftovers`] does.
 ///
 /// Only root may give files to other users, and only members of a group to that group. Where the
 /// system refuses, the file is the user's, and whoever got rights as a member of the old file's
@@ -39,7 +38,8 @@ pub fn behind_links(path: &Path) -> io::Result<PathBuf> {
 /// # Errors
 /// What the system reports.
 pub fn new_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(File, PathBuf)> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
+    remove_leftovers(path);
+    let mut count = 0;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     // Those who may not read the old file must not read this one meanwhile.
@@ -48,13 +48,14 @@ pub fn new_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(File, Path
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
     loop {
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = std::format!("{PREFIX}{}-{count}{SUFFIX}", std::process::id());
-        let temporary = path.with_file_name(name);
+        let temporary = numbered(path, count);
         let file = match options.open(&temporary) {
             Ok(file) => file,
-            // It is of a process that died and had the same number.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            // Somebody else makes one, too.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                count += 1;
+                continue;
+            }
             Err(error) => return Err(error),
         };
         let made = claim(&file, &temporary).and_then(|ours| {
@@ -77,6 +78,15 @@ pub fn new_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(File, Path
 
 const PREFIX: &str = ".livebuf-";
 const SUFFIX: &str = ".tmp";
+
+/// The path of a new file for a file's place. Two files whose names have the same hash (FNV-1a)
+/// share them, which does no harm.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let step = |hash: u32, &byte: &u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    let hash = name.iter().fold(0x811C_9DC5, step);
+    path.with_file_name(std::format!("{PREFIX}{hash:08x}-{number}{SUFFIX}"))
+}
 
 /// Locks a new file. Answers whether it is still there.
 fn claim(file: &File, path: &Path) -> io::Result<bool> {
@@ -104,14 +114,33 @@ pub fn remove_abandoned(path: &Path) {
         {
             continue;
         }
-        let opened = OpenOptions::new().read(true).write(true).open(entry.path());
-        // Whoever works on it holds its lock, and so do we until it is gone: otherwise somebody who
-        // has just made it could lock it, and find it there, before it is removed.
-        if let Ok(file) = opened
-            && lock(&file, Access::Write).is_ok()
-        {
-            let _ = fs::remove_file(entry.path());
+        remove_if_abandoned(&entry.path());
+    }
+}
+
+/// Removes the files of [`new_beside`] for this file's place that nobody has open any more. Whoever
+/// makes a file or opens it to edit it calls this, so it looks at few names and not at the whole
+/// directory.
+pub fn remove_leftovers(path: &Path) {
+    /// So many are made at the same time, at most. More would stay until [`remove_abandoned`].
+    const MOST: u32 = 4;
+    for number in 0..MOST {
+        let left = numbered(path, number);
+        if fs::symlink_metadata(&left).is_ok_and(|found| found.is_file()) {
+            remove_if_abandoned(&left);
         }
+    }
+}
+
+/// Whoever works on a file holds its lock, and so do we until it is gone: otherwise somebody who has
+/// just made it could lock it, and find it there, before it is removed. Once we have the lock, it may
+/// have got its place, and another file its name.
+fn remove_if_abandoned(path: &Path) {
+    if let Ok(file) = OpenOptions::new().read(true).write(true).open(path)
+        && lock(&file, Access::Write).is_ok()
+        && super::has_name(&file, path).is_ok_and(|ours| ours)
+    {
+        let _ = fs::remove_file(path);
     }
 }
 

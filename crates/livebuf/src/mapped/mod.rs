@@ -28,7 +28,7 @@ mod file;
 mod journal;
 mod medium;
 
-pub use beside::{behind_links, new_beside, remove_abandoned};
+pub use beside::{behind_links, new_beside, remove_abandoned, remove_leftovers};
 pub use file::{create_locked, has_name, must_be_of, open_locked, sync_directory_of};
 pub use journal::{Changes, Committed, FileEdit, FileStorage};
 /// For `livebuf-log`.
@@ -126,7 +126,7 @@ impl MappedFile {
 ///     editor.push(list, lap)?;
 /// }
 /// let used = editor.as_bytes().len() as u64;
-/// editor.into_parts().0.finish(used)?;
+/// editor.into_storage().finish(used)?;
 /// assert_eq!(std::fs::metadata(&path)?.len(), used);
 /// # std::fs::remove_dir_all(&directory)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -154,6 +154,7 @@ impl MappedStorage {
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
         let file = open_with(&path, Access::Write)?;
+        remove_leftovers(&path);
         journal::recover(&mut &file)?;
         let used = {
             let map = map(&file)?;
@@ -173,6 +174,7 @@ impl MappedStorage {
     pub fn create(path: impl AsRef<Path>, capacity: u64) -> io::Result<Self> {
         let path = path.as_ref();
         let file = create_locked(path)?;
+        remove_leftovers(path);
         let made = allocate(&file, 0, round_up_to_page(capacity.max(1)))
             .and_then(|()| Ok((map_shared(&file)?, fs::canonicalize(path)?)));
         match made {

@@ -20,7 +20,6 @@ use crate::serde_support::error::SerdeError;
 use crate::serde_support::extended::EXTENDED_TOKEN;
 use crate::serde_support::nested::{Nested, SERDE_NESTING, Walk};
 use crate::serde_support::number::{Number, number};
-use crate::store::space::Observer;
 use crate::store::storage::{Storage, VecStorage};
 use crate::view::{Array, ArrayIter, Doc, Fields, Kind, Mode, Object, Value};
 use alloc::format;
@@ -788,7 +787,7 @@ impl<M: Mode> Serialize for Doc<'_, M> {
 }
 
 /// As the document's root.
-impl<S: Storage, O: Observer> Serialize for Editor<S, O> {
+impl<S: Storage> Serialize for Editor<S> {
     fn serialize<Z: ser::Serializer>(&self, serializer: Z) -> Result<Z::Ok, Z::Error> {
         self.doc().root().serialize(serializer)
     }

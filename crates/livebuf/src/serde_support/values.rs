@@ -6,7 +6,6 @@ use crate::format::layout::Limits;
 use crate::serde_support::error::SerdeError;
 use crate::serde_support::number::number;
 use crate::serde_support::ser::{NUMBER_TOKEN, encoded};
-use crate::store::space::Observer;
 use crate::store::storage::{Storage, VecStorage};
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -22,7 +21,7 @@ fn encoded_within<T: Serialize + ?Sized>(value: &T, limits: Limits) -> Result<Do
     encoded(value, EncodeOptions { limits, ..EncodeOptions::default() })
 }
 
-impl<S: Storage, O: Observer> Editor<S, O> {
+impl<S: Storage> Editor<S> {
     /// [`set`](Self::set) of any type that implements serde's `Serialize`.
     ///
     /// The value is made a document of its own first, and copied from there. So are values
@@ -70,7 +69,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 }
 
-impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
+impl<S: Storage> NodeMut<'_, S> {
     /// [`Editor::set_value`]; a cursor on the new value where it is a container.
     ///
     /// # Errors
@@ -79,7 +78,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
         &mut self,
         at: impl Child,
         value: &T,
-    ) -> Result<Option<NodeMut<'_, S, O>>, SerdeError> {
+    ) -> Result<Option<NodeMut<'_, S>>, SerdeError> {
         let value = encoded_within(value, self.limits())?;
         Ok(self.set(at, &value)?)
     }
@@ -91,7 +90,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     pub fn push_value<T: Serialize + ?Sized>(
         &mut self,
         value: &T,
-    ) -> Result<Option<NodeMut<'_, S, O>>, SerdeError> {
+    ) -> Result<Option<NodeMut<'_, S>>, SerdeError> {
         let value = encoded_within(value, self.limits())?;
         Ok(self.push(&value)?)
     }

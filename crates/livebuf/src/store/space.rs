@@ -1,6 +1,6 @@
 //! Space: the one `write` through which every edit goes, and the free list.
 //!
-//! A [`Space`] owns the storage, the observer and the count of used bytes. An edit first calls
+//! A [`Space`] owns the storage, its listeners and the count of used bytes. An edit first calls
 //! [`Space::ensure`], which may fail and changes no used byte. Then it calls [`Space::take`]
 //! and [`Space::free`], which cannot fail. Sizes of blocks are multiples of eight bytes. A
 //! block does not state its size: the code that refers to it knows it (FORMAT 8).
@@ -15,65 +15,53 @@ use crate::format::layout::*;
 use crate::store::storage::Storage;
 use crate::store::target::{Plain, Target};
 use crate::store::undo::{Savepoint, Undo};
+#[cfg(feature = "alloc")]
+use alloc::{boxed::Box, vec::Vec};
+#[cfg(feature = "alloc")]
+use core::any::Any;
 use core::ops::Range;
+#[cfg(feature = "alloc")]
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
-/// Sees every change of a document's bytes, in order.
+/// Hears of each change of a document's bytes before it is made.
 ///
-/// Undo logs, deltas for the network and durable files are made with this hook. A change may be
-/// reported behind the used bytes. It becomes part of the document once the header's used count
-/// (bytes 20 to 23) covers it.
+/// Recordings, copies that are kept equal, and durable files are made with this hook. A change may
+/// be told behind the used bytes. It becomes part of the document once the header's used count
+/// (bytes 20 to 23) covers it. The new bytes may equal the old ones.
+///
+/// A document has any number of listeners ([`Editor::listen`](crate::Editor::listen)). A storage
+/// hears of changes, too, by a method of its own ([`Storage::will_change`]).
 ///
 /// ```
-/// use livebuf::{Editor, New, Observer, VecStorage};
+/// use livebuf::{Listener, json};
 ///
-/// /// What to do to a copy so that it stays equal.
+/// /// Which bytes changed.
 /// #[derive(Default)]
-/// struct Delta(Vec<(u64, Vec<u8>)>);
+/// struct Changed(Vec<(u64, u64)>);
 ///
-/// impl Observer for Delta {
-///     fn write(&mut self, offset: u64, _old: &[u8], new: &[u8]) {
-///         self.0.push((offset, new.to_vec()));
+/// impl Listener for Changed {
+///     fn will_change(&mut self, _bytes: &[u8], offset: u64, length: u64) {
+///         self.0.push((offset, length));
 ///     }
 /// }
 ///
-/// let mut doc = Editor::create_with(VecStorage::default(), Delta::default())?;
-/// let root = doc.set_root(New::object(1))?.unwrap();
-/// doc.set(root, "lap", 55)?;
-/// let mut copy = doc.as_bytes().to_vec();
-///
-/// doc.observer_mut().0.clear();
-/// doc.set(root, "lap", 56)?;
-/// let Delta(changes) = doc.observer();
-/// assert_eq!(changes.len(), 1);
-/// for (offset, new) in changes {
-///     copy[*offset as usize..][..new.len()].copy_from_slice(new);
+/// let mut doc = json!({"lap": 55});
+/// let mut copy = doc.to_vec();
+/// doc.listen(Changed::default());
+/// doc.set_pointer("/lap", 56)?;
+/// let Changed(ranges) = doc.stop_listening().unwrap();
+/// assert_eq!(ranges.len(), 1);
+/// for (offset, length) in ranges {
+///     let range = offset as usize..(offset + length) as usize;
+///     copy[range.clone()].copy_from_slice(&doc.as_bytes()[range]);
 /// }
 /// assert_eq!(copy, doc.as_bytes());
 /// # Ok::<(), livebuf::Error>(())
 /// ```
-pub trait Observer {
-    /// With false the compiler drops the calls.
-    const ACTIVE: bool = true;
-
-    /// `new` replaced `old` at `offset`; both have the same length.
-    fn write(&mut self, offset: u64, old: &[u8], new: &[u8]);
-}
-
-/// The observer that sees nothing and costs nothing.
-impl Observer for () {
-    const ACTIVE: bool = false;
-
-    #[inline]
-    fn write(&mut self, _offset: u64, _old: &[u8], _new: &[u8]) {}
-}
-
-impl<O: Observer> Observer for &mut O {
-    const ACTIVE: bool = O::ACTIVE;
-
-    #[inline]
-    fn write(&mut self, offset: u64, old: &[u8], new: &[u8]) {
-        (**self).write(offset, old, new);
-    }
+#[cfg(feature = "alloc")]
+pub trait Listener: Any + Send + Sync + UnwindSafe + RefUnwindSafe {
+    /// These bytes are written next. `bytes` are all bytes of the storage, as they are before that.
+    fn will_change(&mut self, bytes: &[u8], offset: u64, length: u64);
 }
 
 /// Zeroed bytes that were taken for one edit, to be cut into blocks.
@@ -159,9 +147,11 @@ const SCAN_LAST: usize = 64;
 const MERGE_CHECK: u32 = 512;
 
 /// The bytes of a document under edit.
-pub(crate) struct Space<S, O> {
+pub(crate) struct Space<S> {
     storage: S,
-    observer: O,
+    /// Somebody is to be told of each change: the undo log, the document's state, a listener or the
+    /// storage.
+    watched: bool,
     used: u32,
     /// From here on the storage is known to be zero.
     clean_from: u64,
@@ -180,11 +170,15 @@ pub(crate) struct Space<S, O> {
     refuses: bool,
     /// How to take back the edits of the open transactions.
     undo: Undo,
+    /// In a box, so that the editor of a document without listeners is small.
+    #[cfg(feature = "alloc")]
+    #[expect(clippy::box_collection, reason = "see above")]
+    listeners: Option<Box<Vec<Box<dyn Listener>>>>,
     wipe: bool,
     limits: Limits,
 }
 
-impl<S: Storage, O: Observer> Target for Space<S, O> {
+impl<S: Storage> Target for Space<S> {
     #[inline]
     fn bytes(&self) -> &[u8] {
         self.bytes()
@@ -216,13 +210,13 @@ const SMALL: u32 = 4096;
 /// A document with fewer free bytes is never squeezed.
 const SQUEEZE: u32 = 4096;
 
-impl<S: Storage, O: Observer> Space<S, O> {
+impl<S: Storage> Space<S> {
     /// Wraps storage whose header says `used` bytes are used (checked by the caller).
-    pub(crate) fn new(storage: S, observer: O, used: u32, trusted: bool, limits: Limits) -> Self {
+    pub(crate) fn new(storage: S, used: u32, trusted: bool, limits: Limits) -> Self {
         let clean_from = storage.bytes().len() as u64;
         Space {
+            watched: storage.hears(),
             storage,
-            observer,
             used,
             clean_from,
             clean_list: trusted,
@@ -233,6 +227,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
             trusted,
             refuses: false,
             undo: Undo::new(),
+            #[cfg(feature = "alloc")]
+            listeners: None,
             wipe: true,
             limits: limits.cut(),
         }
@@ -241,8 +237,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// For a document just created or encoded: nothing is free, and all bytes behind it are
     /// zero.
     #[cfg(feature = "alloc")]
-    pub(crate) fn clean(storage: S, observer: O, used: u32, limits: Limits) -> Self {
-        let space = Space::new(storage, observer, used, true, limits);
+    pub(crate) fn clean(storage: S, used: u32, limits: Limits) -> Self {
+        let space = Space::new(storage, used, true, limits);
         Space { clean_from: used as u64, ..space }
     }
 
@@ -314,7 +310,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if self.capacity().checked_sub(used as u64)? < size as u64 {
             return None;
         }
-        // Through `zero`, so that observers and storages see it.
+        // Through `zero`, so that listeners and storages hear of it.
         self.zero(used as u64, size as u64);
         let (used, room) = self.storage.bytes_mut().split_at_mut_checked(used)?;
         Some((used, room.get_mut(..size)?))
@@ -329,16 +325,42 @@ impl<S: Storage, O: Observer> Space<S, O> {
         &self.storage
     }
 
-    pub(crate) fn observer(&self) -> &O {
-        &self.observer
+    pub(crate) fn into_storage(self) -> S {
+        self.storage
     }
 
-    pub(crate) fn observer_mut(&mut self) -> &mut O {
-        &mut self.observer
+    // --- who hears of changes -----------------------------------------------
+
+    #[cfg(feature = "alloc")]
+    pub(crate) fn listeners(&self) -> &[Box<dyn Listener>] {
+        self.listeners.as_ref().map_or(&[], |listeners| listeners)
     }
 
-    pub(crate) fn into_parts(self) -> (S, O) {
-        (self.storage, self.observer)
+    /// The same, to be changed: then [`watch`](Self::watch) follows.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn listeners_mut(&mut self) -> &mut Vec<Box<dyn Listener>> {
+        self.listeners.get_or_insert_default()
+    }
+
+    /// Asks anew whether anybody is to be told of changes.
+    pub(crate) fn watch(&mut self) {
+        #[cfg(feature = "alloc")]
+        let is_heard = !self.listeners().is_empty();
+        #[cfg(not(feature = "alloc"))]
+        let is_heard = false;
+        self.watched = is_heard || self.undo.is_watching() || self.storage.hears();
+    }
+
+    /// Whether somebody is to be told of changes.
+    #[inline]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched
+    }
+
+    /// The bytes that may be written without a word to anybody: all, or none.
+    #[inline]
+    fn unwatched(&mut self) -> &mut [u8] {
+        if self.watched { &mut [] } else { self.storage.bytes_mut() }
     }
 
     // --- transactions -------------------------------------------------------
@@ -350,7 +372,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     #[inline]
     fn capacity(&self) -> u64 {
         let buffer = self.storage.bytes().len() as u64;
-        if S::UNDO && Self::LOG_BEHIND { self.undo.capacity(buffer) } else { buffer }
+        if Self::LOG_BEHIND { self.undo.capacity(buffer) } else { buffer }
     }
 
     /// How many transactions are open, each within the one before.
@@ -361,24 +383,13 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// Opens a transaction: from here on the bytes that edits overwrite are noted.
     pub(crate) fn begin(&mut self) -> Result<()> {
         self.editable()?;
-        if !S::UNDO {
-            return Err(Error::new(ErrorKind::Unsupported, 0));
-        }
         let (used, trusted, clean_list) = (self.used, self.trusted, self.clean_list);
         let savepoint = Savepoint { used, trusted, clean_list, ..Savepoint::default() };
         let behind =
             Self::LOG_BEHIND && (cfg!(not(feature = "alloc")) || self.storage.log_behind());
         self.undo.begin(self.storage.bytes_mut(), behind, savepoint)?;
-        self.tell_watched();
+        self.watch();
         Ok(())
-    }
-
-    /// Tells the storage whether writes are to be noted.
-    #[inline]
-    fn tell_watched(&mut self) {
-        if S::SEALS {
-            self.storage.set_watched(self.undo.is_watching());
-        }
     }
 
     /// Keeps the edits of the last transaction. False where none is open.
@@ -387,7 +398,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             0 => return false,
             1 => {
                 self.undo.end(self.storage.bytes_mut());
-                self.tell_watched();
+                self.watch();
             }
             _ => self.undo.merge(self.storage.bytes_mut()),
         }
@@ -433,51 +444,52 @@ impl<S: Storage, O: Observer> Space<S, O> {
         true
     }
 
-    /// Notes what a change overwrites. False where the undo log is full: then the edit changes
-    /// nothing more, and is refused at its end.
+    /// Tells all who are to know of a change, before it is made. False where the undo log is full:
+    /// then the edit changes nothing more, and is refused at its end.
     #[inline]
     fn may_change(&mut self, offset: u64, length: u64) -> bool {
-        !S::UNDO || !self.undo.is_watching() || self.note(offset, length)
+        !self.watched || self.tell(offset, length)
     }
 
     #[cold]
     #[inline(never)]
-    fn note(&mut self, offset: u64, length: u64) -> bool {
+    fn tell(&mut self, offset: u64, length: u64) -> bool {
         if self.undo.is_stated() && offset < self.used as u64 {
             // A state says which bytes a document has. A change makes them others.
             self.undo.set_stated(false);
-            self.tell_watched();
+            self.watch();
             self.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
         }
-        if !self.undo.is_open() {
-            return true;
-        }
-        if self.refuses {
-            return false;
-        }
-        let changed = offset..offset + length;
-        match self.undo.note(self.storage.bytes_mut(), changed) {
-            Ok(()) => true,
-            Err(error) => {
+        if self.undo.is_open() {
+            if self.refuses {
+                return false;
+            }
+            let changed = offset..offset + length;
+            if let Err(error) = self.undo.note(self.storage.bytes_mut(), changed) {
                 self.undo.set_refusal(Some(error));
                 (self.refuses, self.trusted, self.must_squeeze) = (true, false, true);
-                false
+                return false;
             }
         }
+        #[cfg(feature = "alloc")]
+        for listener in self.listeners.iter_mut().flat_map(|listeners| listeners.iter_mut()) {
+            listener.will_change(self.storage.bytes(), offset, length);
+        }
+        self.storage.will_change(offset, length);
+        true
     }
 
     // --- the state ----------------------------------------------------------
 
     /// The ignore flags that this storage keeps right.
-    pub(crate) const KEPT_FLAGS: u8 =
-        if S::UNDO && cfg!(feature = "delta") { FLAG_STATE } else { 0 };
+    pub(crate) const KEPT_FLAGS: u8 = if cfg!(feature = "delta") { FLAG_STATE } else { 0 };
 
     /// From here on a change ends the state that the document has. Called where the bytes come from
     /// elsewhere. So the header's flag is right at any time, and no write asks for it by itself.
     pub(crate) fn watch_state(&mut self) {
         let flags = load_u8(self.bytes(), HEADER_IGNORE_FLAGS as u64).unwrap_or(0);
         self.undo.set_stated(flags & Self::KEPT_FLAGS != 0);
-        self.tell_watched();
+        self.watch();
     }
 
     /// Makes room for a state at the end of the document.
@@ -530,42 +542,40 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// the document would be a bug, and is not written.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn write(&mut self, offset: u64, new: &[u8]) {
-        if !S::SEALS || O::ACTIVE {
-            return self.write_told(offset, new);
-        }
         let start = offset as usize;
-        match self.storage.unwatched().get_mut(start..start + new.len()) {
+        match self.unwatched().get_mut(start..start + new.len()) {
             Some(place) => place.copy_from_slice(new),
             None => self.write_watched(offset, new),
         }
     }
 
-    /// Whether nobody is told of changes, and the storage says so in one step.
+    /// Whether nobody is told of changes.
     #[inline]
-    pub(crate) fn is_plain(&mut self) -> bool {
-        !cfg!(feature = "small") && S::SEALS && !O::ACTIVE && !self.storage.unwatched().is_empty()
+    pub(crate) fn is_plain(&self) -> bool {
+        !cfg!(feature = "small") && !self.watched
     }
 
     /// The used bytes, where nobody is told of changes.
     #[inline]
     pub(crate) fn plain(&mut self) -> Option<Plain<'_>> {
-        if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
+        if cfg!(feature = "small") {
             return None;
         }
-        self.storage.unwatched().get_mut(..self.used as usize).map(Plain)
+        let used = self.used as usize;
+        self.unwatched().get_mut(..used).map(Plain)
     }
 
     /// The bytes up to `end`, which may lie behind the used ones, where nobody is told of changes
     /// and there are as many. What is written there is used after [`use_to`](Self::use_to).
     #[inline]
     pub(crate) fn plain_to(&mut self, end: u64) -> Option<Plain<'_>> {
-        self.storage.unwatched().get_mut(..end as usize).map(Plain)
+        self.unwatched().get_mut(..end as usize).map(Plain)
     }
 
     /// All bytes, used or not, where nobody is told of changes; else none.
     #[inline]
     pub(crate) fn plain_all(&mut self) -> Plain<'_> {
-        Plain(self.storage.unwatched())
+        Plain(self.unwatched())
     }
 
     /// Counts the bytes up to `end` as used, as the header does already.
@@ -587,14 +597,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
             return;
         }
         let start = offset as usize;
-        self.storage.will_change(offset, new.len() as u64);
         match self.storage.bytes_mut().get_mut(start..start + new.len()) {
-            Some(place) => {
-                if O::ACTIVE {
-                    self.observer.write(offset, place, new);
-                }
-                place.copy_from_slice(new);
-            }
+            Some(place) => place.copy_from_slice(new),
             None => self.fault(offset),
         }
     }
@@ -618,15 +622,11 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// there as a number: by reference it would have to lie in memory everywhere.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N], value: u64) {
-        if S::SEALS && !O::ACTIVE {
-            let rest = self.storage.unwatched().get_mut(offset as usize..);
-            match rest.and_then(|rest| rest.first_chunk_mut()) {
-                Some(place) => *place = bytes,
-                None => self.write_word_watched(offset, value, N),
-            }
-            return;
+        let rest = self.unwatched().get_mut(offset as usize..);
+        match rest.and_then(|rest| rest.first_chunk_mut()) {
+            Some(place) => *place = bytes,
+            None => self.write_word_watched(offset, value, N),
         }
-        self.write_told(offset, &bytes);
     }
 
     #[cold]
@@ -641,43 +641,24 @@ impl<S: Storage, O: Observer> Space<S, O> {
             return;
         }
         let (from, to, count) = (source as usize, target as usize, length as usize);
-        if !O::ACTIVE && !self.may_change(target, length) {
+        if !self.may_change(target, length) {
             return;
         }
-        self.storage.will_change(target, length);
         let bytes = self.storage.bytes_mut();
         if from + count > bytes.len() || to + count > bytes.len() {
             return self.fault(source);
         }
-        if !O::ACTIVE {
-            bytes.copy_within(from..from + count, to);
-            return;
-        }
-        // Report in pieces small enough for the stack, in an order that never
-        // overwrites a source byte before it is read.
-        let mut piece = [0u8; 512];
-        let mut done = 0;
-        while done < count {
-            let size = (count - done).min(piece.len());
-            let at = if to > from { count - done - size } else { done };
-            let bytes = self.storage.bytes();
-            piece[..size].copy_from_slice(&bytes[from + at..from + at + size]);
-            self.write((to + at) as u64, &piece[..size]);
-            done += size;
-        }
+        bytes.copy_within(from..from + count, to);
     }
 
     /// Zeroes a range.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn zero(&mut self, offset: u64, length: u64) {
         let start = offset as usize;
-        if S::SEALS
-            && !O::ACTIVE
-            && let Some(place) = self.storage.unwatched().get_mut(start..start + length as usize)
-        {
-            return zero(place);
+        match self.unwatched().get_mut(start..start + length as usize) {
+            Some(place) => zero(place),
+            None => self.zero_told(offset, length),
         }
-        self.zero_told(offset, length);
     }
 
     /// Zeroes, and tells all who are to know it.
@@ -685,20 +666,9 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if length == 0 {
             return;
         }
-        if O::ACTIVE {
-            const ZEROS: [u8; 512] = [0; 512];
-            let mut done = 0;
-            while done < length {
-                let size = (length - done).min(ZEROS.len() as u64);
-                self.write(offset + done, &ZEROS[..size as usize]);
-                done += size;
-            }
-            return;
-        }
         if !self.may_change(offset, length) {
             return;
         }
-        self.storage.will_change(offset, length);
         let start = offset as usize;
         match self.storage.bytes_mut().get_mut(start..start + length as usize) {
             Some(place) => place.fill(0),
@@ -1236,9 +1206,9 @@ mod tests {
     use crate::store::storage::VecStorage;
 
     /// A space with the bytes of an empty document.
-    fn empty() -> Space<VecStorage, ()> {
+    fn empty() -> Space<VecStorage> {
         let storage = VecStorage::with_capacity(1 << 16).unwrap();
-        Space::new(storage, (), HEADER_SIZE, true, Limits::default())
+        Space::new(storage, HEADER_SIZE, true, Limits::default())
     }
 
     /// Two spaces are edited alike, but one of them searches for every block.

@@ -24,6 +24,9 @@ use crate::error::{Error, ErrorKind, Result};
 ///     fn bytes_mut(&mut self) -> &mut [u8] {
 ///         self.0.bytes_mut()
 ///     }
+///     fn hears(&self) -> bool {
+///         false
+///     }
 ///     fn grow(&mut self, capacity: u64) -> Result<()> {
 ///         self.1 += 1;
 ///         self.0.grow(capacity)
@@ -51,11 +54,6 @@ pub trait Storage {
     /// remembers fewer edits for its handles (see [`NodeId`](crate::NodeId)).
     const FIXED: bool = false;
 
-    /// True where edits can be grouped into [transactions](crate::Editor::transaction). Every
-    /// write then asks whether one is open. Short messages are made in a fixed buffer, where each
-    /// nanosecond counts. So for `&mut [u8]` it is false, and [`Undoable`] makes it true.
-    const UNDO: bool = true;
-
     /// Whether the undo log of a transaction lies in these bytes, behind the document, and scratch
     /// memory for an edit that has to validate, too. Else it is allocated. Only
     /// [fixed](Self::FIXED) storages are asked. One that gets more memory from its owner all the
@@ -64,23 +62,6 @@ pub trait Storage {
     fn log_behind(&self) -> bool {
         true
     }
-
-    /// True where [`unwatched`](Self::unwatched) has no bytes while changes are watched. Then a
-    /// write asks nothing else: where it finds its place there, nobody is to be told, and a
-    /// place that is not there was to be checked for anyway. It is for storages of short messages.
-    const SEALS: bool = false;
-
-    /// The bytes that may be written without a word to anybody. Used where the storage
-    /// [seals](Self::SEALS).
-    #[inline]
-    fn unwatched(&mut self) -> &mut [u8] {
-        self.bytes_mut()
-    }
-
-    /// Says whether a transaction is open, or the document has a state. Meanwhile
-    /// [`unwatched`](Self::unwatched) must have no bytes, where the storage [seals](Self::SEALS).
-    #[inline]
-    fn set_watched(&mut self, _watched: bool) {}
 
     /// All bytes, used or not.
     fn bytes(&self) -> &[u8];
@@ -92,6 +73,13 @@ pub trait Storage {
     /// [`ErrorKind::ReadOnly`] and [`bytes_mut`](Self::bytes_mut) is never called.
     #[inline]
     fn is_writable(&self) -> bool {
+        true
+    }
+
+    /// Whether [`will_change`](Self::will_change) is to be called. An editor asks when it begins.
+    /// Storages that do nothing there answer false, and are written faster.
+    #[inline]
+    fn hears(&self) -> bool {
         true
     }
 
@@ -140,7 +128,6 @@ mod sealed {
     }
 
     impl Sealed for &mut [u8] {}
-    impl Sealed for super::Undoable<'_> {}
     #[cfg(feature = "alloc")]
     impl Sealed for super::VecStorage {}
     #[cfg(feature = "alloc")]
@@ -152,9 +139,6 @@ impl Storage for &mut [u8] {
     const ZEROED: bool = false;
     const EXCLUSIVE: sealed::Claim = sealed::Claim::YES;
     const FIXED: bool = true;
-    const UNDO: bool = false;
-    // Without transactions nothing is watched.
-    const SEALS: bool = true;
 
     #[inline]
     fn bytes(&self) -> &[u8] {
@@ -164,6 +148,11 @@ impl Storage for &mut [u8] {
     #[inline]
     fn bytes_mut(&mut self) -> &mut [u8] {
         self
+    }
+
+    #[inline]
+    fn hears(&self) -> bool {
+        false
     }
 
     fn grow(&mut self, capacity: u64) -> Result<()> {
@@ -174,51 +163,12 @@ impl Storage for &mut [u8] {
 
 impl Exclusive for &mut [u8] {}
 
-/// A fixed buffer in which edits can be grouped into
-/// [transactions](crate::Editor::transaction).
-///
-/// ```
-/// use livebuf::{Editor, Undoable};
-/// let mut buffer = [0; 256];
-/// let mut doc = Editor::create(Undoable(&mut buffer[..]))?;
-/// doc.set_root("before")?;
-/// doc.begin_transaction()?;
-/// doc.set_root("after")?;
-/// doc.rollback_transaction()?;
-/// assert_eq!(doc.root(), "before");
-/// # Ok::<(), livebuf::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Undoable<'b>(pub &'b mut [u8]);
-
-impl Storage for Undoable<'_> {
-    const ZEROED: bool = false;
-    const EXCLUSIVE: sealed::Claim = sealed::Claim::YES;
-    const FIXED: bool = true;
-
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        self.0
-    }
-
-    #[inline]
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        self.0
-    }
-
-    fn grow(&mut self, capacity: u64) -> Result<()> {
-        (&mut *self.0).grow(capacity)
-    }
-}
-
-impl Exclusive for Undoable<'_> {}
-
 #[cfg(feature = "alloc")]
 pub use vec::VecStorage;
 
 #[cfg(feature = "alloc")]
 mod vec {
-    use super::{Error, ErrorKind, Exclusive, Result, Storage};
+    use super::{Error, Exclusive, Result, Storage};
     use alloc::vec::Vec;
 
     /// The unit of allocation. It aligns the document to 16 bytes, or to 8 bytes where `u128`
@@ -234,7 +184,6 @@ mod vec {
     #[derive(Clone, Default)]
     pub struct VecStorage {
         lines: Vec<Line>,
-        watched: bool,
     }
 
     impl VecStorage {
@@ -274,7 +223,7 @@ mod vec {
 
         /// Allocates `capacity` bytes. Those that nobody asked for yet are not touched.
         fn reserve(&mut self, capacity: u64) -> Result<()> {
-            let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
+            let refused = || Error::out_of_memory(capacity);
             let lines = usize::try_from(capacity.div_ceil(16)).map_err(|_| refused())?;
             let more = lines.saturating_sub(self.lines.len());
             self.lines.try_reserve_exact(more).map_err(|_| refused())
@@ -301,16 +250,6 @@ mod vec {
     impl Storage for VecStorage {
         const ZEROED: bool = true;
         const EXCLUSIVE: super::sealed::Claim = super::sealed::Claim::YES;
-        const SEALS: bool = true;
-
-        #[inline]
-        fn unwatched(&mut self) -> &mut [u8] {
-            if self.watched { &mut [] } else { self.bytes_mut() }
-        }
-
-        fn set_watched(&mut self, watched: bool) {
-            self.watched = watched;
-        }
 
         fn expect(&mut self, capacity: u64) {
             // Where memory is short, `grow` says so.
@@ -325,6 +264,11 @@ mod vec {
         #[inline]
         fn bytes_mut(&mut self) -> &mut [u8] {
             bytemuck::cast_slice_mut(&mut self.lines)
+        }
+
+        #[inline]
+        fn hears(&self) -> bool {
+            false
         }
 
         fn grow(&mut self, capacity: u64) -> Result<()> {
@@ -376,8 +320,13 @@ mod vec {
             self
         }
 
+        #[inline]
+        fn hears(&self) -> bool {
+            false
+        }
+
         fn grow(&mut self, capacity: u64) -> Result<()> {
-            let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
+            let refused = || Error::out_of_memory(capacity);
             let capacity = usize::try_from(capacity).map_err(|_| refused())?;
             let more = capacity.saturating_sub(self.len());
             self.try_reserve(more).map_err(|_| refused())?;

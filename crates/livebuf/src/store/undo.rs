@@ -152,8 +152,11 @@ impl Undo {
 
     /// Why the log could not hold a change.
     pub(super) fn refusal(&self) -> Option<Error> {
-        let kind = if self.end > 0 { ErrorKind::NoSpace } else { ErrorKind::Io };
-        (self.missing > 0).then(|| Error::with_detail(kind, 0, self.missing as u64))
+        let missing = (self.missing > 0).then_some(self.missing as u64)?;
+        Some(match self.end > 0 {
+            true => Error::with_detail(ErrorKind::NoSpace, 0, missing),
+            false => Error::out_of_memory(missing),
+        })
     }
 
     /// Opens a transaction. With `behind` its log takes the later half of what the document
@@ -210,7 +213,7 @@ impl Undo {
         let size = (length + FOOT) as u64;
         #[cfg(feature = "alloc")]
         if self.end == 0 {
-            let full = || Error::with_detail(ErrorKind::Io, 0, size);
+            let full = || Error::out_of_memory(size);
             let end = u32::try_from(self.length as u64 + size).map_err(|_| full())?;
             let heap = self.heap.get_or_insert_default();
             heap.try_reserve(size as usize).map_err(|_| full())?;

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u32, load_u64};
 use crate::format::cell::Needle;
 use crate::format::layout::*;
-use crate::store::space::{Extent, Observer, Space};
+use crate::store::space::{Extent, Space};
 use crate::store::storage::Storage;
 use crate::store::target::Target;
 
@@ -38,8 +38,8 @@ const fn cells_size(capacity: u32) -> u64 {
 }
 
 /// Carves an empty map, with a hash block of so many buckets.
-pub(crate) fn create<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(crate) fn create<S: Storage>(
+    space: &mut Space<S>,
     extent: &mut Extent,
     capacity: u32,
     buckets: u32,
@@ -75,11 +75,7 @@ pub(crate) const fn tree_limit(count: u32) -> u64 {
 /// Makes the tree of a map that has none, of `map.used` entries. `extent` has [`tree_limit`] of them
 /// left. A key that cannot be read, or comes twice, is passed over: only damaged bytes have one.
 #[inline(never)]
-pub(crate) fn make_tree<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    map: &Map,
-    extent: &mut Extent,
-) {
+pub(crate) fn make_tree<S: Storage>(space: &mut Space<S>, map: &Map, extent: &mut Extent) {
     let mut map = *map;
     for number in 0..map.used {
         if map.keys.is_live(space.bytes(), number) != Ok(true) {
@@ -113,8 +109,8 @@ pub(crate) fn filled_size(fill: Fill, count: u32) -> u64 {
 }
 
 /// Counts the first `count` entries of a map, which are written, and makes its indexes.
-pub(crate) fn fill<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(crate) fn fill<S: Storage>(
+    space: &mut Space<S>,
     map: &Map,
     count: u32,
     fill: Fill,
@@ -190,7 +186,7 @@ impl Growth {
     }
 
     /// Claims the bytes by which the document was extended, for entries that grow in place.
-    fn claim<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+    fn claim<S: Storage>(&self, space: &mut Space<S>, map: &Map) {
         if self.tail == 0 {
             return;
         }
@@ -203,12 +199,7 @@ impl Growth {
     /// Makes the room: moves what is too small, and frees its old place. Returns the map as it is
     /// then.
     #[cold]
-    fn carry_out<S: Storage, O: Observer>(
-        &self,
-        space: &mut Space<S, O>,
-        map: &Map,
-        extent: &mut Extent,
-    ) -> Map {
+    fn carry_out<S: Storage>(&self, space: &mut Space<S>, map: &Map, extent: &mut Extent) -> Map {
         if self.tail > 0 {
             return self.grown(map);
         }
@@ -240,7 +231,7 @@ impl Growth {
     }
 
     /// Writes where the keys and cells are, and their capacities.
-    fn write<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+    fn write<S: Storage>(&self, space: &mut Space<S>, map: &Map) {
         let capacity = u64::from(map.capacity) | u64::from(map.keys.0) << 32;
         space.write_u64(map.at + u64::from(MAP_CAPACITY), capacity);
         if let Some(cells) = map.cells {
@@ -257,8 +248,8 @@ pub(crate) fn plan_reserve(bytes: &[u8], map: &Map, additional: u32) -> Result<G
 }
 
 /// Makes the room, of bytes that were set aside.
-pub(crate) fn reserve<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(crate) fn reserve<S: Storage>(
+    space: &mut Space<S>,
     map: &Map,
     growth: &Growth,
     extent: &mut Extent,
@@ -269,7 +260,7 @@ pub(crate) fn reserve<S: Storage, O: Observer>(
 
 /// Frees the keys and the indexes. The caller frees the values and the header, and before that what
 /// keys and values own.
-pub(crate) fn free_body<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+pub(crate) fn free_body<S: Storage>(space: &mut Space<S>, map: &Map) {
     if map.root != 0 {
         free_index(space, map);
     }
@@ -280,7 +271,7 @@ pub(crate) fn free_body<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &
 }
 
 /// Frees all nodes, each after those below it.
-fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+fn free_index<S: Storage>(space: &mut Space<S>, map: &Map) {
     let Ok(mut path) = Path::edge(space.bytes(), map.root, false) else { return };
     // Every leaf has an entry, so there are no more leaves than live entries.
     for _ in 0..map.live {
@@ -358,7 +349,7 @@ impl InsertPlan {
     }
 
     /// Lets the entries grow in place, after [`Space::extend`] by [`tail`](Self::tail).
-    pub(crate) fn claim<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+    pub(crate) fn claim<S: Storage>(&self, space: &mut Space<S>, map: &Map) {
         self.growth.claim(space, map);
     }
 }
@@ -421,8 +412,8 @@ fn fits(bytes: &[u8], map: &Map, plan: &InsertPlan) -> bool {
 /// Appends an entry to the map that this was planned for; returns its number. `extent` has at least
 /// [`fresh`](InsertPlan::fresh) bytes left, and [`claim`](InsertPlan::claim) was called. The value
 /// is not written where it is not in cells.
-pub(crate) fn insert<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(crate) fn insert<S: Storage>(
+    space: &mut Space<S>,
     map: &Map,
     plan: &InsertPlan,
     key_cell: u64,
@@ -452,8 +443,8 @@ pub(crate) fn insert<S: Storage, O: Observer>(
 /// Gives a map another hash block, with all entries and one that was just added. Returns whether each
 /// found a place.
 #[cold]
-fn new_hash<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+fn new_hash<S: Storage>(
+    space: &mut Space<S>,
     map: &Map,
     buckets: u32,
     extent: &mut Extent,
@@ -471,8 +462,8 @@ fn new_hash<S: Storage, O: Observer>(
 /// Writes entry `number` of a map that has room; it is neither counted nor indexed yet. Its value
 /// is not written where it is not in cells.
 #[inline]
-pub(crate) fn put_entry<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(crate) fn put_entry<S: Storage>(
+    space: &mut Space<S>,
     map: &Map,
     number: u32,
     key_cell: u64,
@@ -484,12 +475,12 @@ pub(crate) fn put_entry<S: Storage, O: Observer>(
     }
 }
 
-fn set_counts<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, live: u32, used: u32) {
+fn set_counts<S: Storage>(space: &mut Space<S>, map: u64, live: u32, used: u32) {
     space.write_u32(map + u64::from(MAP_LIVE), live);
     space.write_u32(map + u64::from(MAP_VALUES + ARRAY_COUNT), used);
 }
 
-fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u32) {
+fn set_root<S: Storage>(space: &mut Space<S>, map: u64, root: u32) {
     space.write_u32(map + u64::from(MAP_ROOT), root);
 }
 
@@ -540,9 +531,9 @@ impl TreePlan {
     }
 
     /// Puts entry `number` into the tree.
-    fn carry_out<S: Storage, O: Observer>(
+    fn carry_out<S: Storage>(
         &self,
-        space: &mut Space<S, O>,
+        space: &mut Space<S>,
         map: &Map,
         number: u32,
         extent: &mut Extent,
@@ -618,7 +609,7 @@ impl OldItem {
         Ok(found.map(|(entry, hashed)| (entry, OldItem { path: None, hashed })))
     }
 
-    fn carry_out<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+    fn carry_out<S: Storage>(&self, space: &mut Space<S>, map: &Map) {
         hash::remove(space, self.hashed);
         if let Some(path) = &self.path {
             remove_item_at(space, map, path);
@@ -637,11 +628,7 @@ pub(crate) fn plan_remove(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<
 /// Takes an entry out and leaves a hole. The caller frees what its key and value own, before or
 /// after. When most entries are holes they are squeezed out, which gives the entries new numbers.
 /// Values that are not in cells, and their count, are the caller's.
-pub(crate) fn remove<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    map: &Map,
-    plan: &RemovePlan,
-) {
+pub(crate) fn remove<S: Storage>(space: &mut Space<S>, map: &Map, plan: &RemovePlan) {
     let RemovePlan { number, item } = plan;
     item.carry_out(space, map);
     space.write_u64(map.keys.at(*number), 0);
@@ -683,7 +670,7 @@ impl Map {
 }
 
 /// Squeezes holes out where they are the majority, and gives room back of which little is used.
-pub(crate) fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+pub(crate) fn squeeze<S: Storage>(space: &mut Space<S>, map: &Map) {
     let (squeezes, mut used) = (map.squeezes(), map.used);
     if squeezes {
         squeeze_entries(space, map);
@@ -701,7 +688,7 @@ pub(crate) fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Ma
 
 /// Takes an item out of a leaf, and frees the nodes that are empty then. A root with one child is
 /// replaced by it.
-fn remove_item_at<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path: &Path) {
+fn remove_item_at<S: Storage>(space: &mut Space<S>, map: &Map, path: &Path) {
     let mut top = 0;
     for (offset, item) in path.steps().rev() {
         let Ok(node) = Node::load(space.bytes(), offset) else { return };
@@ -732,11 +719,11 @@ fn remove_item_at<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, p
 /// Moves the live entries together, in order. Takes linear time, no search and no memory. While
 /// an entry moves, half of its key cell and its number in the tree, or else in the hash block, are
 /// exchanged. So the entry knows the place that needs its new number.
-fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+fn squeeze_entries<S: Storage>(space: &mut Space<S>, map: &Map) {
     let keys = map.keys;
     let is_live = |bytes: &[u8], number| keys.is_live(bytes, number).unwrap_or(false);
     let Some(hole) = (0..map.used).find(|&number| !is_live(space.bytes(), number)) else { return };
-    let exchange = |space: &mut Space<S, O>, place: u64| {
+    let exchange = |space: &mut Space<S>, place: u64| {
         let number = load_u32(space.bytes(), place).unwrap_or(0);
         if number > hole {
             let key = keys.at(number);
@@ -778,10 +765,10 @@ fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) 
 }
 
 /// Calls `each` with the positions of all entry numbers in a map's tree.
-fn each_child<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+fn each_child<S: Storage>(
+    space: &mut Space<S>,
     map: &Map,
-    mut each: impl FnMut(&mut Space<S, O>, u64),
+    mut each: impl FnMut(&mut Space<S>, u64),
 ) {
     let Ok(mut path) = Path::edge(space.bytes(), map.root, false) else { return };
     for _ in 0..map.live {
@@ -795,7 +782,7 @@ fn each_child<S: Storage, O: Observer>(
 }
 
 /// Halves the room of entries of which a quarter is used, or frees it when nothing is.
-fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+fn give_back<S: Storage>(space: &mut Space<S>, map: &Map) {
     let capacity = (2 * map.used).next_multiple_of(8).max(FIRST_ENTRIES);
     let old = [(MAP_CAPACITY, map.keys.0, map.capacity, keys_size as fn(u32) -> u64)];
     let cells = map.cells.map(|cells| {
@@ -864,8 +851,8 @@ pub(crate) fn plan_rename(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> R
 
 /// Gives an entry the key that was planned; its place in insertion order stays.
 /// The old key's text is the caller's to free afterwards.
-pub(crate) fn rename<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(crate) fn rename<S: Storage>(
+    space: &mut Space<S>,
     plan: &RenamePlan,
     key: &[u8],
     key_cell: u64,

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u32, slice};
 use crate::format::cell::pack;
 use crate::format::layout::*;
-use crate::store::space::{Observer, Space};
+use crate::store::space::Space;
 use crate::store::storage::Storage;
 
 const SIZE: usize = BUCKET_SIZE as usize;
@@ -383,7 +383,7 @@ pub(super) fn has_place(bytes: &[u8], map: &Map, hashed: Hashed) -> bool {
 }
 
 /// Adds an entry, whose key is written. False where there is no place for it.
-pub(super) fn add<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, entry: u32) -> bool {
+pub(super) fn add<S: Storage>(space: &mut Space<S>, map: &Map, entry: u32) -> bool {
     let Ok(key) = map.keys.text(space.bytes(), entry) else { return true };
     let hashed = Hashed::of(key, map.buckets);
     add_at(space, map, hashed, entry)
@@ -391,8 +391,8 @@ pub(super) fn add<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, e
 
 /// Adds an entry whose key has this hash. False where there is no place for it.
 #[inline]
-pub(super) fn add_at<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(super) fn add_at<S: Storage>(
+    space: &mut Space<S>,
     map: &Map,
     hashed: Hashed,
     entry: u32,
@@ -414,13 +414,7 @@ pub(super) fn add_at<S: Storage, O: Observer>(
     spot.is_some()
 }
 
-fn put<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    bucket: u64,
-    place: usize,
-    fingerprint: u8,
-    entry: u32,
-) {
+fn put<S: Storage>(space: &mut Space<S>, bucket: u64, place: usize, fingerprint: u8, entry: u32) {
     space.write_u8(bucket + place as u64, fingerprint);
     space.write_u32(bucket + u64::from(BUCKET_NUMBERS) + 4 * place as u64, entry);
 }
@@ -477,27 +471,19 @@ pub(super) fn find_with_place(
 }
 
 /// Takes an entry out.
-pub(super) fn remove<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    place: Option<(u64, usize)>,
-) {
+pub(super) fn remove<S: Storage>(space: &mut Space<S>, place: Option<(u64, usize)>) {
     if let Some((bucket, place)) = place {
         put(space, bucket, place, 0, 0);
     }
 }
 
 /// Writes where a map's hash block is.
-pub(super) fn set_block<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    map: u64,
-    hash: u32,
-    buckets: u32,
-) {
+pub(super) fn set_block<S: Storage>(space: &mut Space<S>, map: u64, hash: u32, buckets: u32) {
     space.write_u64(map + u64::from(MAP_HASH), u64::from(hash) | u64::from(buckets) << 32);
 }
 
 /// Adds all live entries to a block that is zero. Returns whether each found a place.
-pub(super) fn add_all<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) -> bool {
+pub(super) fn add_all<S: Storage>(space: &mut Space<S>, map: &Map) -> bool {
     let mut all = true;
     for entry in 0..map.used {
         if map.keys.is_live(space.bytes(), entry) == Ok(true) {
@@ -508,7 +494,7 @@ pub(super) fn add_all<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Ma
 }
 
 /// Takes a map's hash block away.
-pub(super) fn drop_block<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+pub(super) fn drop_block<S: Storage>(space: &mut Space<S>, map: &Map) {
     if map.hash != 0 {
         set_block(space, map.at, 0, 0);
         space.free(u64::from(map.hash), hash_size(map.buckets));
@@ -516,10 +502,10 @@ pub(super) fn drop_block<S: Storage, O: Observer>(space: &mut Space<S, O>, map: 
 }
 
 /// Calls `each` with the positions of all entry numbers in a map's block.
-pub(super) fn each_number<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(super) fn each_number<S: Storage>(
+    space: &mut Space<S>,
     map: &Map,
-    mut each: impl FnMut(&mut Space<S, O>, u64),
+    mut each: impl FnMut(&mut Space<S>, u64),
 ) {
     for bucket in 0..map.buckets {
         let Ok(&found) = load(space.bytes(), map, bucket) else { return };
@@ -532,7 +518,7 @@ pub(super) fn each_number<S: Storage, O: Observer>(
 /// Gives a map's block the buckets that its entries need: at most twice so many, none for few. It
 /// keeps its place, and the rest is freed. Where the map has a tree, it is filled anew, since the
 /// entries have other numbers.
-pub(super) fn renew<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
+pub(super) fn renew<S: Storage>(space: &mut Space<S>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
     let needed = if map.used <= FEW_ENTRIES { 0 } else { first_buckets(map.live) };
     if map.hash == 0 || needed == 0 {
@@ -553,7 +539,7 @@ pub(super) fn renew<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) 
 
 /// Whether all keys of a map fit so many of its buckets. A reserved byte of each counts its keys
 /// meanwhile, so this takes no memory.
-fn fits<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, buckets: u32) -> bool {
+fn fits<S: Storage>(space: &mut Space<S>, map: &Map, buckets: u32) -> bool {
     let count_at = |bucket| bucket_at(map, bucket) + u64::from(BUCKET_MARK) + 1;
     let mut entries = 0..map.used;
     let all = entries.all(|entry| {

@@ -11,7 +11,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::slice;
 use crate::format::layout::*;
-use crate::store::space::{Observer, Space};
+use crate::store::space::Space;
 use crate::store::storage::Storage;
 
 pub(super) const ITEMS: usize = NODE_ITEMS as usize;
@@ -70,18 +70,13 @@ pub(super) const fn item_at(node: u32, item: usize) -> u64 {
 }
 
 /// Writes a node's first four bytes.
-pub(super) fn set_header<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    node: u32,
-    level: u8,
-    count: usize,
-) {
+pub(super) fn set_header<S: Storage>(space: &mut Space<S>, node: u32, level: u8, count: usize) {
     space.write_u32(u64::from(node), u32::from(level) | (count as u32) << 8);
 }
 
 /// Puts `child` at `item` of a node that holds `count` and has room.
-pub(super) fn insert_item<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(super) fn insert_item<S: Storage>(
+    space: &mut Space<S>,
     node: u32,
     count: usize,
     item: usize,
@@ -96,12 +91,7 @@ pub(super) fn insert_item<S: Storage, O: Observer>(
 }
 
 /// Takes `item` out of a node that holds `count`, which is not 0.
-pub(super) fn remove_item<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    node: u32,
-    count: usize,
-    item: usize,
-) {
+pub(super) fn remove_item<S: Storage>(space: &mut Space<S>, node: u32, count: usize, item: usize) {
     let last = item_at(node, count - 1);
     let place = item_at(node, item).min(last);
     space.copy_within(place + 4, place, last - place);

@@ -1,5 +1,6 @@
 //! Maps against `BTreeMap` and a list in insertion order.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -7,7 +8,7 @@ use core::ops::Bound;
 
 use super::*;
 use crate::format::cell::{Needle, inline_span, owned_span, span_at};
-use crate::store::space::{Observer, Space};
+use crate::store::space::{Listener, Space};
 use crate::store::storage::VecStorage;
 
 /// SplitMix64: a run is its seed.
@@ -33,16 +34,24 @@ impl Random {
 
 /// Rebuilds the document from what it is told; panics where that does not fit.
 #[derive(Default)]
-pub(super) struct Mirror(Vec<u8>);
+pub(super) struct Mirror {
+    copy: Vec<u8>,
+    /// What was told last. The storage has it by the next time.
+    changing: core::ops::Range<usize>,
+}
 
-impl Observer for Mirror {
-    fn write(&mut self, offset: u64, old: &[u8], new: &[u8]) {
-        let (start, end) = (offset as usize, offset as usize + new.len());
-        if self.0.len() < end {
-            self.0.resize(end, 0);
-        }
-        assert_eq!(&self.0[start..end], old, "old bytes at {offset}");
-        self.0[start..end].copy_from_slice(new);
+impl Mirror {
+    fn settle(&mut self, bytes: &[u8]) {
+        self.copy.resize(bytes.len(), 0);
+        self.copy[self.changing.clone()].copy_from_slice(&bytes[self.changing.clone()]);
+    }
+}
+
+impl Listener for Mirror {
+    fn will_change(&mut self, bytes: &[u8], offset: u64, length: u64) {
+        self.settle(bytes);
+        self.changing = offset as usize..(offset + length) as usize;
+        assert_eq!(self.copy[self.changing.clone()], bytes[self.changing.clone()], "at {offset}");
     }
 }
 
@@ -51,16 +60,16 @@ fn find(bytes: &[u8], map: u64, key: &[u8]) -> Result<Option<u32>> {
 }
 
 /// A document that holds one map, edited as the editor will.
-pub(super) struct Fixture<O: Observer> {
-    pub(super) space: Space<VecStorage, O>,
+pub(super) struct Fixture {
+    pub(super) space: Space<VecStorage>,
     pub(super) map: u64,
 }
 
-impl<O: Observer> Fixture<O> {
-    pub(super) fn new(observer: O) -> Self {
+impl Fixture {
+    pub(super) fn new() -> Self {
         let storage = VecStorage::with_capacity(256).unwrap();
         let limits = Limits::default();
-        let mut space = Space::new(storage, observer, HEADER_SIZE, true, limits);
+        let mut space = Space::new(storage, HEADER_SIZE, true, limits);
         space.write_u32(u64::from(HEADER_USED), HEADER_SIZE);
         space.ensure(create_size(0), 0).unwrap();
         let mut extent = space.take(create_size(0));
@@ -259,7 +268,7 @@ struct Model {
     order: Vec<Vec<u8>>,
 }
 
-fn compare<O: Observer>(fixture: &Fixture<O>, model: &Model) {
+fn compare(fixture: &Fixture, model: &Model) {
     let map = fixture.header();
     assert_eq!(map.live as usize, model.order.len());
     let (mut number, mut order) = (0, Vec::new());
@@ -323,12 +332,7 @@ fn bound<'k>(random: &mut Random, key: &'k [u8]) -> Bound<&'k [u8]> {
     }
 }
 
-fn check_ranges<O: Observer>(
-    fixture: &Fixture<O>,
-    model: &Model,
-    random: &mut Random,
-    kind: usize,
-) {
+fn check_ranges(fixture: &Fixture, model: &Model, random: &mut Random, kind: usize) {
     let map = fixture.header();
     if map.root == 0 {
         return;
@@ -366,9 +370,14 @@ fn check_ranges<O: Observer>(
     }
 }
 
-fn run<O: Observer>(seed: u64, steps: usize, observer: O) -> Fixture<O> {
+fn run(seed: u64, steps: usize, is_heard: bool) -> Fixture {
     let mut random = Random(seed);
-    let mut fixture = Fixture::new(observer);
+    let mut fixture = Fixture::new();
+    if is_heard {
+        let settled = Mirror { copy: fixture.bytes().to_vec(), ..Mirror::default() };
+        fixture.space.listeners_mut().push(Box::new(settled));
+        fixture.space.watch();
+    }
     let mut model = Model::default();
     // One kind of key, or all mixed; growing and shrinking by turns.
     let one_kind = (random.below(3) > 0).then(|| random.below(9));
@@ -453,24 +462,27 @@ fn seeded(seeds: core::ops::Range<u64>, test: impl Fn(u64)) {
 
 #[test]
 fn random_edits_match_a_model() {
-    seeded(0..40, |seed| drop(run(seed, 2500, ())));
+    seeded(0..40, |seed| drop(run(seed, 2500, false)));
 }
 
 #[test]
-fn an_observer_sees_every_change() {
+fn a_listener_hears_of_every_change() {
     seeded(100..110, |seed| {
-        let fixture = run(seed, 1500, Mirror::default());
-        let mut mirror = fixture.space.observer().0.clone();
+        let mut fixture = run(seed, 1500, true);
+        let bytes = fixture.bytes().to_vec();
+        let listener = fixture.space.listeners_mut().pop().unwrap() as Box<dyn core::any::Any>;
+        let mut mirror = listener.downcast::<Mirror>().unwrap();
         // Bytes that became used and stayed zero were never written.
-        mirror.resize(fixture.bytes().len(), 0);
-        assert!(mirror == fixture.bytes());
+        mirror.copy.truncate(bytes.len());
+        mirror.settle(&bytes);
+        assert!(mirror.copy == bytes);
     });
 }
 
 #[test]
 fn a_hundred_thousand_come_and_go() {
     for order in 0..3 {
-        let mut fixture = Fixture::new(());
+        let mut fixture = Fixture::new();
         let mut random = Random(order);
         let count = 100_000;
         let mut keys: Vec<Vec<u8>> =
@@ -513,7 +525,7 @@ fn a_hundred_thousand_come_and_go() {
 
 #[test]
 fn freeing_the_body_frees_every_node() {
-    let mut fixture = Fixture::new(());
+    let mut fixture = Fixture::new();
     for number in 0..20_000u64 {
         fixture.insert(&number.to_be_bytes()[1..], number).unwrap();
     }
@@ -523,7 +535,7 @@ fn freeing_the_body_frees_every_node() {
 
 #[test]
 fn reserved_room_is_used() {
-    let mut fixture = Fixture::new(());
+    let mut fixture = Fixture::new();
     for additional in [1, 100, 1000, 10] {
         let map = fixture.header();
         let growth = plan_reserve(fixture.bytes(), &map, additional).unwrap();
@@ -601,7 +613,7 @@ fn bulk_building_gives_the_same_map() {
         let used = bytes.len() as u32;
         bytes[HEADER_USED as usize..][..4].copy_from_slice(&used.to_le_bytes());
         let storage = VecStorage::from_slice(&bytes).unwrap();
-        let space = Space::new(storage, (), used, true, Limits::default());
+        let space = Space::new(storage, used, true, Limits::default());
         let mut fixture = Fixture { space, map: map as u64 };
         fixture.check();
         compare(&fixture, &model);
@@ -635,7 +647,7 @@ fn bulk_building_gives_the_same_map() {
 fn damage_is_survived() {
     seeded(300..420, |seed| {
         let mut random = Random(seed);
-        let mut fixture = Fixture::new(());
+        let mut fixture = Fixture::new();
         let kind = random.below(9);
         if seed % 2 == 0 {
             fixture.insert(b"first", 1).unwrap();
@@ -668,7 +680,7 @@ fn damage_is_survived() {
             // A document that is not trusted.
             let storage = VecStorage::from_slice(&bytes).unwrap();
             let used = bytes.len() as u32;
-            let mut space = Space::new(storage, (), used, false, Limits::default());
+            let mut space = Space::new(storage, used, false, Limits::default());
             let mut visits = 0;
             let _ = check_index(space.bytes(), map, &mut |_, _| {
                 visits += 1;
@@ -741,8 +753,8 @@ fn the_check_notices_damage() {
     notices_damage(Fixture::order);
 }
 
-fn notices_damage(prepare: impl Fn(&mut Fixture<()>)) {
-    let mut fixture = Fixture::new(());
+fn notices_damage(prepare: impl Fn(&mut Fixture)) {
+    let mut fixture = Fixture::new();
     for number in 0..300u64 {
         fixture.insert(format!("prefix/{number}").as_bytes(), number).unwrap();
     }

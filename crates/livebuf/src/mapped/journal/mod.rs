@@ -36,12 +36,12 @@ use crate::mapped::file::{
     rename_durably, round_up_to_page,
 };
 use crate::mapped::medium::Medium;
-use crate::store::space::Observer;
+use crate::mapped::remove_leftovers;
+use crate::store::space::Listener;
 use crate::store::storage::Storage;
 use crate::view::{Doc, Header};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use memmap2::{Mmap, MmapMut};
 use std::fs::{self, File};
@@ -198,6 +198,7 @@ impl FileStorage {
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
         let file = open_with(&path, Access::Write)?;
+        remove_leftovers(&path);
         recover(&mut &file)?;
         let map = map_private(&file, file.metadata()?.len())?;
         Doc::open(&map).map_err(invalid)?;
@@ -384,26 +385,20 @@ impl Storage for FileStorage {
     }
 }
 
-/// An observer that notes which bytes changed.
-#[derive(Clone, Debug, Default)]
-pub struct Changes(Arc<Mutex<Ranges>>);
+/// A listener that notes which bytes changed.
+#[derive(Debug, Default)]
+pub struct Changes(Ranges);
 
 impl Changes {
-    fn ranges(&self) -> MutexGuard<'_, Ranges> {
-        // Nothing panics while the lock is held. If something did, the ranges would still be
-        // sound.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Bytes changed so far, each counted once, and in how many places.
     pub fn count(&self) -> (u64, u64) {
-        self.ranges().count()
+        self.0.count()
     }
 }
 
-impl Observer for Changes {
-    fn write(&mut self, offset: u64, _old: &[u8], new: &[u8]) {
-        self.ranges().add(offset, offset + new.len() as u64);
+impl Listener for Changes {
+    fn will_change(&mut self, _bytes: &[u8], offset: u64, length: u64) {
+        self.0.add(offset, offset + length);
     }
 }
 

@@ -48,7 +48,7 @@ impl Storage for Unknown {
     }
 }
 
-type Edit = fn(&mut Editor<Unknown, Changes>) -> Result<()>;
+type Edit = fn(&mut Editor<Unknown>) -> Result<()>;
 
 /// Edits of every kind: within a cell, at the end, freeing at the end (the file
 /// gets shorter), moving, and the whole document.
@@ -85,13 +85,15 @@ fn document() -> DocBuf {
 /// The document after an edit, and what it changed.
 fn edited(
     old: &[u8],
-    edit: impl FnOnce(&mut Editor<Unknown, Changes>) -> Result<()>,
+    edit: impl FnOnce(&mut Editor<Unknown>) -> Result<()>,
 ) -> (Vec<u8>, Vec<(u64, u64)>) {
     let storage = Unknown(VecStorage::from_slice(old).unwrap());
-    let mut editor = Editor::open_unvalidated_with(storage, Changes::default()).unwrap();
+    let mut editor = Editor::open_unvalidated(storage).unwrap();
+    editor.listen(Changes::default());
     editor.validate().unwrap();
     edit(&mut editor).unwrap();
-    let ranges = editor.observer().ranges().below(editor.as_bytes().len() as u64);
+    let ranges =
+        editor.stop_listening::<Changes>().unwrap().0.below(editor.as_bytes().len() as u64);
     (editor.as_bytes().to_vec(), ranges)
 }
 
