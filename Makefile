@@ -18,10 +18,10 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-all test-rust test-python test-js test-go test-java test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
+.PHONY: demo test test-all test-rust test-python test-js test-go test-java test-jvm test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
 	test-files test-address test-thread test-miri test-32 test-shared libraries pytest fuzz coverage lint \
 	lint-rust lint-python lint-js lint-go fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
-	python bench-python bench-js bench-go bench-engines docs release
+	python bench-python bench-js bench-go bench-java bench-spark bench-engines docs release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
@@ -110,12 +110,23 @@ else
 	@echo "A JDK of 17 or newer, or Maven, is not installed: THE JAVA PACKAGE IS NOT TESTED"
 endif
 
+# What stands on the Java package: the module for Jackson, and Spark's, for which Maven downloads 300 MB once.
+test-jvm:
+ifneq ($(MAVEN),)
+	cd $(JAVA) && mvn --batch-mode --quiet -Dmaven.test.skip=true install
+	cd $(JAVA)/jackson && mvn --batch-mode --quiet test
+	cd bindings/spark && mvn --batch-mode --quiet test
+else
+	@echo "A JDK of 17 or newer, or Maven, is not installed: THE MODULES FOR JACKSON AND SPARK ARE NOT TESTED"
+endif
+
 # Everything else, in every language: whatever `make test` leaves out as it takes long, needs large packages or
 # tools.
 test-all: export LIVEBUF_ALL := 1
 test-all: $(VENV)/all
 	@$(MAKE) --no-print-directory test
 	$(CARGO) test $(TESTED) --features livebuf-c/header --test header
+	@$(MAKE) --no-print-directory test-jvm
 	@echo "the wheel is built and tested beside the engines, and says how that went after them"
 	@$(MAKE) --no-print-directory test-wheel > target/wheel.log 2>&1 & wheel=$$!; \
 		$(MAKE) --no-print-directory test-size test-engines; engines=$$?; \
@@ -248,6 +259,18 @@ bench-js: $(JS)/node_modules/ready $(JS)/bench/node_modules/ready
 bench-go:
 	@mkdir -p target
 	cd bindings/go/bench && go test -bench . $(ARGS) > ../../../target/bench-go.txt && go run . < ../../../target/bench-go.txt
+
+# The Java package beside its peers, by JMH: ARGS="OneField -i 20", as JMH has them.
+bench-java:
+	cd $(JAVA) && mvn --batch-mode --quiet -Dmaven.test.skip=true install
+	cd $(JAVA)/jackson && mvn --batch-mode --quiet -Dmaven.test.skip=true install
+	cd $(JAVA)/bench && mvn --batch-mode --quiet compile && \
+		java -cp 'target/classes:target/libraries/*' io.github.livebuf.bench.Main $(ARGS)
+
+# Spark over documents beside Parquet, and its functions beside those for JSON.
+bench-spark:
+	cd $(JAVA) && mvn --batch-mode --quiet -Dmaven.test.skip=true install
+	cd bindings/spark && mvn --batch-mode --quiet test-compile exec:exec -Pbench
 
 # Engines over documents, JSON lines and Parquet, where all of them are installed.
 bench-engines: python $(VENV_ENGINES)/ready

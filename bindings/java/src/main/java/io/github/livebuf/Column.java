@@ -7,7 +7,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.IntToLongFunction;
@@ -171,14 +174,58 @@ public final class Column {
     }
 
     /**
-     * The slots of a column of numbers, dates, times, timestamps or UUIDs where they lie in the document: one behind
-     * the other, little-endian, as FORMAT 6.1 has them by their {@link #type}; slots without a value are 0. The buffer
-     * cannot be changed.
+     * The keys of the elements, where these are objects that are stored by columns: first the keys of the columns, of
+     * which not each has a value, then those that few elements have beside them. Empty where the elements are stored
+     * otherwise. O(columns), and O(elements with other members than those).
+     */
+    public List<String> keys() {
+        if (path.length > 0 || head.code != CODE_STRUCT) {
+            return List.of();
+        }
+        Set<String> keys = new LinkedHashSet<>();
+        long table = Read.table(m, head.data);
+        long shape = Read.shape(m, table >>> 32);
+        if ((table & 0xffff) > shape >>> 32) {
+            throw LivebufException.at(BAD_COUNT, head.data);
+        }
+        for (int i = 0; i < (table & 0xffff); i++) {
+            long span = Read.span(m, (shape & U32) + 8L * i);
+            keys.add(m.text(span & U32, span >>> 32));
+        }
+        long others = m.u32(head.data + 16);
+        if (others != 0) {
+            Read.Head c = Read.column(m, others);
+            m.need(c.data, 8 * c.count);
+            for (long i = 0; i < c.count; i++) {
+                Read.object(doc, m.u64(c.data + 8 * i) & U32).keys().forEach(keys::add);
+            }
+        }
+        return List.copyOf(keys);
+    }
+
+    /**
+     * The texts of a column whose {@link #type} is a dictionary. Its {@link #slots} are their numbers, of one byte or
+     * two.
+     *
+     * @throws LivebufException of kind WRONG_TYPE if the values are stored otherwise
+     */
+    public Column dictionary() {
+        if (path.length > 0 || !isDictionary(head.code)) {
+            throw LivebufException.of(WRONG_TYPE, "the values are stored as %s, and have no dictionary", type());
+        }
+        Read.Head texts = Read.dictionary(m, head);
+        return new Column(doc, texts, NO_PATH, NO_PATH, 0, texts.count, new int[] {(int) texts.count});
+    }
+
+    /**
+     * The slots of a column of numbers, dates, times, timestamps, UUIDs or a dictionary where they lie in the document:
+     * one behind the other, little-endian, as FORMAT 6.1 has them by their {@link #type}; slots without a value are 0.
+     * The buffer cannot be changed.
      *
      * @throws LivebufException of kind WRONG_TYPE if the values are stored otherwise
      */
     public ByteBuffer slots() {
-        if (!isPlain()) {
+        if (!isPlain() && (path.length > 0 || !isDictionary(head.code))) {
             throw LivebufException.of(WRONG_TYPE, "the values are stored as %s, and are no run of numbers", type());
         }
         return run().asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);

@@ -17,7 +17,7 @@ final class Decoder {
     private int depth;
     private final Map<Long, String> keys = new HashMap<>(); // those of shapes, by where they are
 
-    private Decoder(Value v, int limit) {
+    Decoder(Value v, int limit) {
         this.limit = limit;
         long n = v.doc.m.size;
         values = 8 * n + 1_000_000;
@@ -168,8 +168,13 @@ final class Decoder {
         return key;
     }
 
-    private Object scalar(Value v) {
+    /** Pays for a value that is no container. */
+    void payScalar(Value v) {
         pay(1, v.tag >= TAG_TEXT ? v.bits : 0, v);
+    }
+
+    private Object scalar(Value v) {
+        payScalar(v);
         return switch (v.kind()) {
             case NULL -> null;
             case BOOLEAN -> v.tag == TAG_TRUE;

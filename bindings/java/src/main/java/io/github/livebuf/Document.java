@@ -14,7 +14,7 @@ import java.util.zip.CRC32;
  * A document that is read where its bytes lie. Any number of threads may read it at a time, as long as nobody changes
  * the bytes. No parameter and no result of this library is null, unless its documentation says so.
  */
-public final class Document {
+public final class Document extends Segments {
     final Mem m; // the used bytes
     boolean valid; // whether they were validated, or made by this library
 
@@ -151,11 +151,20 @@ public final class Document {
      * @throws LivebufException with the kind of damage
      */
     public Value root() {
+        return root(null);
+    }
+
+    Value root(Value into) {
         int tag = m.u8(HEADER_ROOT_TAG);
         if (tag == TAG_NOTHING) {
             throw LivebufException.at(BAD_CODE, HEADER_ROOT_TAG);
         }
-        return Read.cell(this, tag, HEADER_ROOT);
+        return Read.cell(this, tag, HEADER_ROOT, into);
+    }
+
+    /** A cursor at the root, which goes to values without making objects. */
+    public Cursor cursor() {
+        return new Cursor(this);
     }
 
     /** The value at a JSON pointer (RFC 6901), such as {@code "/users/0/name"}; see {@link Value#pointer}. */
@@ -188,6 +197,7 @@ public final class Document {
      */
     public Document validate() {
         valid = false;
+        m.fetchAll();
         Validator.check(this);
         valid = true;
         return this;

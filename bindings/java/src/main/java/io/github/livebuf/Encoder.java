@@ -57,9 +57,13 @@ final class Encoder extends Writer {
         try {
             return attempt(options, fill);
         } catch (StackOverflowError x) {
-            throw LivebufException.of(ErrorKind.NESTING_LIMIT,
-                "containers are nested too deep for the stack of this thread: use one with a larger stack");
+            throw tooDeepHere();
         }
+    }
+
+    static LivebufException tooDeepHere() {
+        return LivebufException.of(ErrorKind.NESTING_LIMIT,
+            "containers are nested too deep for the stack of this thread: use one with a larger stack");
     }
 
     /** The same for what may be added twice: once more, in a thread with a large stack, if this one's is too small. */
@@ -74,23 +78,52 @@ final class Encoder extends Writer {
     }
 
     private static byte[] attempt(Option[] options, Consumer<Encoder> fill) {
-        int slot = Thread.currentThread().hashCode() & KEPT.length() - 1;
-        Encoder e = KEPT.getAndSet(slot, null);
-        if (e == null) {
-            e = new Encoder();
-        }
+        Encoder e = started(options);
         try {
-            byte[] data = e.document(options, fill);
-            if (e.memory() <= MOST_KEPT) {
-                KEPT.set(slot, e);
-            }
-            return data;
+            fill.accept(e);
+            return e.ended();
         } catch (LivebufException x) {
-            throw x.path().isEmpty() && x.offset() < 0 ? x.withPath(e.path()) : x;
+            throw e.placed(x);
         }
     }
 
-    private byte[] document(Option[] options, Consumer<Encoder> fill) {
+    /** An encoder that takes a new document. */
+    static Encoder started(Option[] options) {
+        Encoder e = KEPT.getAndSet(place(), null);
+        if (e == null) {
+            e = new Encoder();
+        }
+        e.begin(options);
+        return e;
+    }
+
+    private static int place() {
+        return Thread.currentThread().hashCode() & KEPT.length() - 1;
+    }
+
+    /** The document of what was added. The encoder is kept for another one, and must not be used any more. */
+    byte[] ended() {
+        byte[] data = finish();
+        if (isAnew) {
+            Document d = new Document(new Mem(data, data.length), true);
+            begin();
+            knows = true;
+            limit(d);
+            copy(d.root());
+            data = finish();
+        }
+        if (memory() <= MOST_KEPT) {
+            KEPT.set(place(), this);
+        }
+        return data;
+    }
+
+    /** An error with the path to the value that it is about. */
+    LivebufException placed(LivebufException x) {
+        return x.path().isEmpty() && x.offset() < 0 ? x.withPath(path()) : x;
+    }
+
+    private void begin(Option[] options) {
         areTables = true;
         recognizes = replaces = refusesDuplicates = false;
         for (Option option : options) {
@@ -102,17 +135,6 @@ final class Encoder extends Writer {
             }
         }
         begin();
-        fill.accept(this);
-        byte[] data = finish();
-        if (isAnew) {
-            Document d = new Document(new Mem(data, data.length), true);
-            begin();
-            knows = true;
-            limit(d);
-            copy(d.root());
-            data = finish();
-        }
-        return data;
     }
 
     private long memory() {

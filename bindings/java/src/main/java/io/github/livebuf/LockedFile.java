@@ -3,12 +3,24 @@ package io.github.livebuf;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.EnumSet;
 import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A file that is open for writing, and its exclusive lock, the flock that programs of all languages take (LOG 7).
@@ -21,7 +33,7 @@ final class LockedFile implements AutoCloseable {
     private static final int TRIES = 10; // a lock that was given back may last for a moment
 
     final FileChannel channel;
-    private final Path path;
+    private Path path;
     private final Object key; // names the file, whatever its path
     private final Process holder; // null where the channel has the lock
 
@@ -42,6 +54,15 @@ final class LockedFile implements AutoCloseable {
 
     /** Opens a file and takes its lock: of the file that still has the name once it is locked. */
     static LockedFile take(Path path) throws IOException {
+        LockedFile file = take(path, TRIES);
+        if (file == null) {
+            throw LivebufException.of(ErrorKind.IO, "the file is locked: it is open elsewhere for writing");
+        }
+        return file;
+    }
+
+    /** The same; null if another one has the lock all the time. */
+    private static LockedFile take(Path path, int most) throws IOException {
         String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
         boolean isLinux = system.contains("linux");
         if (!isLinux && !system.contains("mac") && !system.contains("bsd")) {
@@ -69,8 +90,8 @@ final class LockedFile implements AutoCloseable {
                     release(channel, holder);
                 }
             }
-            if (tries == TRIES) {
-                throw LivebufException.of(ErrorKind.IO, "the file is locked: it is open elsewhere for writing");
+            if (tries == most) {
+                return null;
             }
             try {
                 Thread.sleep(10);
@@ -106,6 +127,113 @@ final class LockedFile implements AutoCloseable {
         if (holder != null) {
             holder.getOutputStream().close();
             Deep.await(holder::waitFor);
+        }
+    }
+
+    // --- new files beside others
+
+    private static final String PREFIX = ".livebuf-";
+    private static final String SUFFIX = ".tmp";
+    private static final AtomicInteger COUNT = new AtomicInteger();
+
+    /** Makes an empty file beside another one, with its rights, and locks it. The caller renames or removes it. */
+    static LockedFile beside(Path old) throws IOException {
+        for (;;) {
+            Path name = old.resolveSibling(PREFIX + ProcessHandle.current().pid() + "-j" + COUNT.getAndIncrement()
+                + SUFFIX);
+            try {
+                // Those who may not read the old file must not read this one meanwhile.
+                Files.createFile(name,
+                    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+            } catch (FileAlreadyExistsException e) {
+                continue; // it is of a process that died and had the same number
+            }
+            LockedFile file = null;
+            try {
+                file = take(name, 0); // whoever takes it for an abandoned one has removed it otherwise
+                if (file != null) {
+                    takeAfter(name, old);
+                    return file;
+                }
+            } catch (NoSuchFileException e) {
+                continue;
+            } catch (IOException | RuntimeException e) {
+                Files.deleteIfExists(name);
+                if (file != null) {
+                    file.close();
+                }
+                throw e;
+            }
+        }
+    }
+
+    /** Gives a file the owner, the group and the rights of another one, as far as the system allows it. */
+    private static void takeAfter(Path file, Path old) throws IOException {
+        PosixFileAttributeView view = Files.getFileAttributeView(file, PosixFileAttributeView.class);
+        PosixFileAttributes ours = view.readAttributes();
+        PosixFileAttributes wanted = Files.readAttributes(old, PosixFileAttributes.class);
+        Set<PosixFilePermission> rights = EnumSet.noneOf(PosixFilePermission.class);
+        rights.addAll(wanted.permissions());
+        try {
+            if (!wanted.owner().equals(ours.owner())) {
+                view.setOwner(wanted.owner());
+            }
+        } catch (IOException e) {
+            // Only root may give files to others: this one is the user's then.
+        }
+        try {
+            if (!wanted.group().equals(ours.group())) {
+                view.setGroup(wanted.group());
+            }
+        } catch (IOException e) {
+            // Whoever had rights as a member of the old group has those of all others.
+            same(rights, PosixFilePermission.OTHERS_READ, PosixFilePermission.GROUP_READ);
+            same(rights, PosixFilePermission.OTHERS_WRITE, PosixFilePermission.GROUP_WRITE);
+            same(rights, PosixFilePermission.OTHERS_EXECUTE, PosixFilePermission.GROUP_EXECUTE);
+        }
+        view.setPermissions(rights);
+    }
+
+    private static void same(Set<PosixFilePermission> rights, PosixFilePermission as, PosixFilePermission right) {
+        if (rights.contains(as)) {
+            rights.add(right);
+        } else {
+            rights.remove(right);
+        }
+    }
+
+    /** Removes the new files in a file's directory whose process was killed. What cannot be removed stays. */
+    static void removeAbandoned(Path path) {
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(path.toAbsolutePath().getParent(),
+            PREFIX + "*" + SUFFIX)) {
+            for (Path each : all) {
+                if (!Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS)) {
+                    continue;
+                }
+                // Whoever works on it holds its lock, and so do we until it is gone.
+                try (LockedFile file = take(each, 0)) {
+                    if (file != null) {
+                        Files.deleteIfExists(each);
+                    }
+                } catch (IOException | LivebufException e) {
+                    // It stays.
+                }
+            }
+        } catch (IOException | DirectoryIteratorException e) {
+            // They stay.
+        }
+    }
+
+    /** Gives the file another name, in place of the file that has it. */
+    void rename(Path to) throws IOException {
+        Files.move(path, to, StandardCopyOption.ATOMIC_MOVE);
+        path = to;
+    }
+
+    /** Removes the file while it is locked, and closes it. */
+    void remove() throws IOException {
+        try (this) {
+            Files.deleteIfExists(path);
         }
     }
 

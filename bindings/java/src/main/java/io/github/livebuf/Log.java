@@ -111,9 +111,7 @@ public final class Log implements AutoCloseable {
     /** Says where the file's bytes go. */
     public Stats stats() {
         LogFrames f = frames;
-        long used = LogFrames.HEADER_SIZE + f.indexBytes
-            + Stream.of(f.groups, f.tail).flatMap(List::stream).mapToLong(LogFrames.Frame::size).sum();
-        return new Stats(f.rows(), f.groups.size(), f.rows() - f.settled(), f.tail.size(), f.end, f.end - used,
+        return new Stats(f.rows(), f.groups.size(), f.rows() - f.settled(), f.tail.size(), f.end, f.deadBytes(),
             f.indexBytes, f.tornBytes, f.tornFrames);
     }
 

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import java.util.zip.CRC32;
 
 /**
@@ -102,6 +103,12 @@ final class LogFrames implements Cloneable {
     /** The number of rows. */
     long rows() {
         return tail.isEmpty() ? settled() : tail.get(tail.size() - 1).end();
+    }
+
+    /** Bytes of frames that a group took the place of. */
+    long deadBytes() {
+        return end - HEADER_SIZE - indexBytes
+            - Stream.of(groups, tail).flatMap(List::stream).mapToLong(Frame::size).sum();
     }
 
     /** The number of rows in groups. */
@@ -320,28 +327,101 @@ final class LogFrames implements Cloneable {
 
     /** Looks for headers behind a bad one, to learn how far the file was on the disk. */
     private void lookAhead(LogSource s, long size) {
-        for (long start = end + 8; start + FRAME_SIZE <= size;) {
-            byte[] b = s.read(start, 16 * WINDOW);
-            int i = 0;
-            for (; i + FRAME_SIZE <= b.length; i += 8) {
-                Header x;
+        Headers all = new Headers(s, end + 8, size);
+        while (all.next() != null) {
+            tornFrames++;
+            durable = Math.max(durable, all.found.durable);
+            if (durable > end) {
+                return;
+            }
+        }
+    }
+
+    /** Whole headers, which are looked for at every multiple of 8. */
+    private final class Headers {
+        private final LogSource s;
+        private final long size;
+        private long at;
+        private byte[] window = {};
+        private long start; // of the window
+        private Header found;
+
+        Headers(LogSource s, long at, long size) {
+            this.s = s;
+            this.at = at;
+            this.size = size;
+        }
+
+        /** The next one, or null. */
+        Header next() {
+            for (found = null; found == null && at + FRAME_SIZE <= size; at += 8) {
+                if (at < start || at + FRAME_SIZE > start + window.length) {
+                    window = s.read(at, 16 * WINDOW);
+                    start = at;
+                    if (window.length < FRAME_SIZE) {
+                        return null;
+                    }
+                }
                 try {
-                    x = header(b, i, start + i);
+                    found = header(window, (int) (at - start), at);
                 } catch (LivebufException e) {
                     continue; // what looks like a frame and breaks a rule is none here
                 }
-                if (x != null) {
-                    tornFrames++;
-                    durable = Math.max(durable, x.durable);
-                    if (durable > end) {
-                        return;
-                    }
-                }
             }
-            if (i == 0) {
-                return;
+            return found;
+        }
+    }
+
+    /**
+     * What can be read of a log that is damaged.
+     *
+     * @param frames whose rows can be read, without those that others took the place of
+     * @param bytes of all whole frames
+     */
+    record Readable(List<Frame> frames, long bytes) {}
+
+    /** Looks for all frames of a log that can be read, whatever lies between them. */
+    static Readable readable(LogSource s) {
+        byte[] header = s.read(0, HEADER_SIZE);
+        checkHeader(header);
+        LogFrames f = new LogFrames(Arrays.copyOfRange(header, 8, 16));
+        List<Frame> frames = new ArrayList<>();
+        long bytes = 0;
+        Headers all = f.new Headers(s, HEADER_SIZE, s.size());
+        while (all.next() != null) {
+            Frame x = all.found.frame;
+            if (!isReadable(s, x)) {
+                continue;
             }
-            start += i;
+            bytes += x.size();
+            all.at = x.next();
+            if (x.kind == INDEX) {
+                continue;
+            }
+            // A later frame has the rows from its first one on.
+            while (!frames.isEmpty() && frames.get(frames.size() - 1).first >= x.first) {
+                frames.remove(frames.size() - 1);
+            }
+            // What begins within another frame is no log's.
+            if (frames.isEmpty() || frames.get(frames.size() - 1).end() <= x.first) {
+                frames.add(x);
+            }
+        }
+        return new Readable(frames, bytes);
+    }
+
+    private static boolean isReadable(LogSource s, Frame x) {
+        if (x.kind == INDEX) {
+            return hasBody(s, x);
+        }
+        try {
+            rows(s, x);
+            return true;
+        } catch (LivebufException e) {
+            if (e.kind() == ErrorKind.IO) {
+                throw e; // it may be read another time
+            }
+            return false;
         }
     }
 

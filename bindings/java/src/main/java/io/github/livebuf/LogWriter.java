@@ -13,6 +13,7 @@ import java.nio.file.StandardOpenOption;
 import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -42,14 +43,20 @@ public final class LogWriter implements AutoCloseable {
         }
     }
 
-    private final LockedFile lock;
-    private final FileChannel file;
+    private static final int SMALL_ROWS = 32; // a frame of fewer rows, and of fewer bytes,
+    private static final int SMALL_BYTES = 4 << 10; // is mostly header and keys
+    private static final long MOST_BYTES = 256 << 20; // of a log that compacts itself: a larger one takes seconds
+
+    private LockedFile lock;
+    private FileChannel file;
     private final Path path;
-    private final LogSource source;
+    private LogSource source;
     private final Option[] options;
     private LogFrames frames;
     private int groupRows = 1 << 16;
     private int groupBytes = 8 << 20;
+    private long compactAt = 64 << 10;
+    private long compactFrom; // how long the log is before it looks again whether it should compact itself
     private boolean syncs;
     private long tailBytes;
     private byte[] marked; // what the mark says
@@ -124,11 +131,7 @@ public final class LogWriter implements AutoCloseable {
         LockedFile.syncDirectoryOf(path);
         byte[] header = source.read(0, LogFrames.HEADER_SIZE + 1);
         if (header.length <= LogFrames.HEADER_SIZE && Arrays.equals(header, new byte[header.length])) {
-            byte[] identity = new byte[8];
-            new SecureRandom().nextBytes(identity);
-            frames = new LogFrames(identity);
-            marked = frames.newMark();
-            write(frames.newHeader(), 0);
+            beginNew();
             waitForDisk();
             return;
         }
@@ -140,6 +143,15 @@ public final class LogWriter implements AutoCloseable {
         tailBytes = frames.tail.stream().mapToLong(Frame::size).sum();
         marked = Arrays.copyOfRange(header, MARK_AT, LogFrames.HEADER_SIZE);
         dropTorn();
+    }
+
+    /** Writes the header of an empty log. */
+    private void beginNew() throws IOException {
+        byte[] identity = new byte[8];
+        new SecureRandom().nextBytes(identity);
+        frames = new LogFrames(identity);
+        marked = frames.newMark();
+        write(frames.newHeader(), 0);
     }
 
     private void write(byte[] bytes, long at) throws IOException {
@@ -243,6 +255,19 @@ public final class LogWriter implements AutoCloseable {
         return this;
     }
 
+    /**
+     * Sets how many wasted bytes make the log {@link #compact} itself, at the end of a call that adds rows:
+     * Long.MAX_VALUE means never, and without this it is 65,536. Wasted are the bytes of frames that a group took the
+     * place of, and of rows that were added one by one or a few at a time. The log also waits until these are as many
+     * as all others, and does not compact itself where the others are more than 256 MiB.
+     *
+     * @return this writer
+     */
+    public LogWriter compactAt(long wasted) {
+        compactAt = wasted;
+        return this;
+    }
+
     /** The number of rows. */
     public long size() {
         return frames.rows();
@@ -264,7 +289,7 @@ public final class LogWriter implements AutoCloseable {
             Value value = new Document(new Mem(data, data.length), true).root();
             group(1, e -> e.value(value));
         }
-        syncEachCall();
+        added();
         return number;
     }
 
@@ -304,11 +329,15 @@ public final class LogWriter implements AutoCloseable {
                 add(data, count[0]);
             }
         }
-        syncEachCall();
+        added();
         return size() - start;
     }
 
-    private void syncEachCall() {
+    /** What each call that adds rows ends with. */
+    private void added() {
+        if (frames.end >= compactFrom) {
+            compactIfWasteful();
+        }
         if (syncs) {
             sync();
         }
@@ -430,6 +459,201 @@ public final class LogWriter implements AutoCloseable {
             throw e;
         }
         frames.durable = frames.end;
+    }
+
+    // --- Writing it anew
+
+    /**
+     * Bytes of the log's file before and after {@link #compact}.
+     *
+     * @param before its bytes before
+     * @param after its bytes now
+     */
+    public record Compacted(long before, long after) {}
+
+    /**
+     * Writes the log anew: full groups, and nothing else. Rows keep their numbers. It takes time by the length of the
+     * log, and memory for a group.
+     *
+     * <p>The new file is made beside the old one, synced, and renamed over it, so that a crash leaves the one or the
+     * other. Readers keep the old one until they refresh. New files of processes that were killed are removed.
+     *
+     * @throws LivebufException with the fault REPLACED if the log was removed or another file has its name, with damage
+     *     that was found, or what the system reports. The log is as before then. Only if the directory cannot be
+     *     synced, it is the new file and takes no more rows, since a power cut may bring the old one back
+     */
+    public Compacted compact() {
+        check();
+        return io(() -> {
+            if (!lock.hasName()) {
+                throw LivebufException.log(LogFault.REPLACED, frames.end,
+                    "the log was removed, or another file has its name: open the log again");
+            }
+            LockedFile.removeAbandoned(path);
+            long before = frames.end;
+            LogWriter next = beside(path, options, w -> w.groupsOf(groupRows, groupBytes), w -> {
+                for (Frame x : frames.groups) {
+                    w.copy(LogFrames.rows(source, x));
+                }
+                if (!frames.tail.isEmpty()) {
+                    byte[] tail = frames.gather(source, options, e -> { });
+                    Document made = new Document(new Mem(tail, tail.length), true);
+                    w.copy(new LogFrames.Rows(made, frames.settled(), false));
+                }
+            });
+            LockedFile old = lock;
+            lock = next.lock;
+            file = next.file;
+            source = next.source;
+            frames = next.frames;
+            marked = next.marked;
+            tailBytes = next.tailBytes;
+            compactFrom = 0;
+            old.close();
+            syncName();
+            return new Compacted(before, frames.end);
+        });
+    }
+
+    /** Waits until the log's name is on the disk. Otherwise a power cut may bring another file back. */
+    private void syncName() throws IOException {
+        try {
+            LockedFile.syncDirectoryOf(path);
+        } catch (IOException e) {
+            broken = true;
+            throw e;
+        }
+    }
+
+    /** A new log in a file beside another one, whose name it gets when it is filled. The caller syncs the directory. */
+    private static LogWriter beside(Path path, Option[] options, Consumer<LogWriter> set, Consumer<LogWriter> fill)
+        throws IOException {
+        LockedFile lock = LockedFile.beside(path);
+        boolean isDone = false;
+        try {
+            LogWriter w = new LogWriter(lock, path, options).compactAt(Long.MAX_VALUE);
+            set.accept(w);
+            w.beginNew();
+            fill.accept(w);
+            w.sync();
+            w.mark();
+            w.file.force(true);
+            lock.rename(path);
+            isDone = true;
+            return w;
+        } finally {
+            if (!isDone) {
+                lock.remove();
+            }
+        }
+    }
+
+    /** Adds rows of another log: as they are where they are many. */
+    private void copy(LogFrames.Rows rows) {
+        Document all = rows.document();
+        boolean isLarge = rows.size() >= groupRows / 2 || all.size() >= groupBytes / 2;
+        if (rows.isSingle()) {
+            extend(List.of(all.root()));
+        } else if (frames.tail.isEmpty() && isLarge && rows.size() > 0) {
+            put(GROUP, all.toByteArray(), rows.size());
+        } else {
+            extend(all.root().elements());
+        }
+    }
+
+    /**
+     * Compacts the log if half of it is wasted, and as much as was set. If that fails, the rows are in the log all the
+     * same, so the call that added them succeeds, unless the log is broken now.
+     */
+    private void compactIfWasteful() {
+        long smallRows = 0, smallBytes = 0;
+        for (Frame x : frames.tail) {
+            if (x.rows() < SMALL_ROWS && x.size() < SMALL_BYTES) {
+                smallRows += x.rows();
+                smallBytes += x.size();
+            }
+        }
+        // Few rows may wait for their group. So each row is written some eight times before that is full.
+        long wasted = frames.deadBytes() + (smallRows < frames.rows() / 8 ? 0 : smallBytes);
+        long others = frames.end - wasted;
+        long enough = Math.max(compactAt, others);
+        if (wasted < enough) {
+            compactFrom = enough - wasted > Long.MAX_VALUE - frames.end ? Long.MAX_VALUE : frames.end + enough - wasted;
+            return;
+        }
+        compactFrom = 2 * frames.end;
+        if (others > MOST_BYTES) {
+            return;
+        }
+        try {
+            compact();
+        } catch (LivebufException e) {
+            if (broken) {
+                throw e;
+            }
+        }
+    }
+
+    /**
+     * What {@link #repair} kept.
+     *
+     * @param rows rows of the log now
+     * @param lostRows rows whose numbers are missing, as far as frames behind them tell
+     * @param lostBytes bytes that belong to no whole frame
+     * @param old the damaged file, which is kept
+     */
+    public record Repaired(long rows, long lostRows, long lostBytes, Path old) {}
+
+    /**
+     * Writes all rows that can be read to a new log in the place of one that is damaged. The damaged file is kept
+     * beside it, with {@code .damaged} behind its name. Rows behind a gap get new numbers: those that follow the rows
+     * before it. It takes time by the length of the file.
+     *
+     * @throws LivebufException with the fault NOT_A_LOG where the file's header is damaged, or what the system reports,
+     *     such as a file that has the name for the old one. Nothing is changed then
+     */
+    public static Repaired repair(Path log) {
+        return io(() -> {
+            Path path = log.toRealPath();
+            try (LockedFile lock = LockedFile.take(path)) {
+                LogSource source = LogSource.of(lock.channel);
+                LogFrames.Readable found = LogFrames.readable(source);
+                Path old = path.resolveSibling(path.getFileName() + ".damaged");
+                long[] lost = new long[1];
+                LogWriter w = beside(path, new Option[0], each -> { }, each -> {
+                    long next = 0;
+                    for (Frame x : found.frames()) {
+                        lost[0] += Math.max(x.first() - next, 0);
+                        next = Math.max(next, x.end());
+                        each.copy(LogFrames.rows(source, x));
+                    }
+                    keepAs(path, old);
+                });
+                try {
+                    w.syncName();
+                } finally {
+                    w.lock.close();
+                }
+                long bytes = lock.channel.size() - LogFrames.HEADER_SIZE - found.bytes();
+                return new Repaired(w.size(), lost[0], Math.max(bytes, 0), old);
+            }
+        });
+    }
+
+    /** Gives a file another name, too. */
+    private static void keepAs(Path path, Path old) {
+        try {
+            try {
+                Files.createLink(old, path);
+            } catch (FileAlreadyExistsException e) {
+                throw e;
+            } catch (IOException | UnsupportedOperationException e) {
+                Files.copy(path, old); // the file system has no second names
+            }
+        } catch (IOException e) {
+            throw LivebufException.of(ErrorKind.IO,
+                "the damaged file cannot be kept as %s, so nothing is changed: move that file away", old);
+        }
     }
 
     /** Waits until all rows are on the disk, and closes the log; see {@link #sync}. */

@@ -23,6 +23,7 @@ final class Mem {
     int size;
     private final int base; // where the document begins in bytes
     private final ByteBuffer buffer; // where bytes is null; its order is little-endian
+    private final Pages pages; // where both are null
 
     private static VarHandle view(Class<?> array) {
         return MethodHandles.byteArrayViewVarHandle(array, ByteOrder.LITTLE_ENDIAN);
@@ -33,11 +34,21 @@ final class Mem {
         this.size = size;
         this.base = 0;
         this.buffer = null;
+        this.pages = null;
+    }
+
+    /** Bytes of which pages are fetched when they are read. */
+    Mem(Pages pages) {
+        this.size = pages.size();
+        this.base = 0;
+        this.buffer = null;
+        this.pages = pages;
     }
 
     /** The bytes of a buffer from its position on. */
     Mem(ByteBuffer from) {
         size = from.remaining();
+        pages = null;
         if (from.hasArray()) {
             bytes = from.array();
             base = from.arrayOffset() + from.position();
@@ -52,14 +63,14 @@ final class Mem {
         if (at < 0 || at >= size) {
             return 0;
         }
-        return (bytes != null ? bytes[base + (int) at] : buffer.get((int) at)) & 0xff;
+        return (bytes != null ? bytes[base + (int) at] : other8((int) at)) & 0xff;
     }
 
     int u16(long at) {
         if (at < 0 || at > size - 2) {
             return 0;
         }
-        return (bytes != null ? (short) SHORT.get(bytes, base + (int) at) : buffer.getShort((int) at)) & 0xffff;
+        return (bytes != null ? (short) SHORT.get(bytes, base + (int) at) : other16((int) at)) & 0xffff;
     }
 
     long u32(long at) {
@@ -70,14 +81,39 @@ final class Mem {
         if (at < 0 || at > size - 4) {
             return 0;
         }
-        return bytes != null ? (int) INT.get(bytes, base + (int) at) : buffer.getInt((int) at);
+        return bytes != null ? (int) INT.get(bytes, base + (int) at) : other32((int) at);
     }
 
     long u64(long at) {
         if (at < 0 || at > size - 8) {
             return 0;
         }
-        return bytes != null ? (long) LONG.get(bytes, base + (int) at) : buffer.getLong((int) at);
+        return bytes != null ? (long) LONG.get(bytes, base + (int) at) : other64((int) at);
+    }
+
+    // Where there is no array.
+
+    private byte other8(int at) {
+        return buffer != null ? buffer.get(at) : pages.bytes(at, 1).get(at & pages.mask);
+    }
+
+    private short other16(int at) {
+        return buffer != null ? buffer.getShort(at) : pages.bytes(at, 2).getShort(at & pages.mask);
+    }
+
+    private int other32(int at) {
+        return buffer != null ? buffer.getInt(at) : pages.bytes(at, 4).getInt(at & pages.mask);
+    }
+
+    private long other64(int at) {
+        return buffer != null ? buffer.getLong(at) : pages.bytes(at, 8).getLong(at & pages.mask);
+    }
+
+    /** Fetches all that is not here yet, since it will be read. */
+    void fetchAll() {
+        if (pages != null) {
+            pages.fetch(0, size);
+        }
     }
 
     /** Bit i of a bitmap. */
@@ -102,8 +138,14 @@ final class Mem {
         }
     }
 
-    /** Some bytes in little-endian order, without a copy. They were found to lie in the document. */
+    /**
+     * Some bytes in little-endian order, without a copy unless they are of pages. They were found to lie in the
+     * document.
+     */
     ByteBuffer slice(long at, long count) {
+        if (pages != null) {
+            return ByteBuffer.wrap(copy(at, count)).order(ByteOrder.LITTLE_ENDIAN);
+        }
         ByteBuffer all = bytes != null ? ByteBuffer.wrap(bytes) : buffer;
         return all.slice((bytes != null ? base : 0) + (int) at, (int) count).order(ByteOrder.LITTLE_ENDIAN);
     }
@@ -119,8 +161,10 @@ final class Mem {
     void copy(long at, byte[] to, int start, int count) {
         if (bytes != null) {
             System.arraycopy(bytes, base + (int) at, to, start, count);
-        } else {
+        } else if (buffer != null) {
             buffer.get((int) at, to, start, count);
+        } else {
+            pages.copy((int) at, to, start, count);
         }
     }
 

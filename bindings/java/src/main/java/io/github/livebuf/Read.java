@@ -6,6 +6,9 @@ import static io.github.livebuf.Layout.*;
 /**
  * Reading values where they lie (FORMAT 3 to 7). Nothing is trusted: what leads out of the document or contradicts
  * itself is an exception with the kind of damage and its offset.
+ *
+ * <p>Functions that find a value have a parameter {@code into}: a value of a cursor, which becomes the one that is
+ * found, or null for a new object. It may be the value that they begin at.
  */
 final class Read {
     private Read() {}
@@ -37,12 +40,12 @@ final class Read {
     }
 
     /** The value of a span of so many bytes, which lie in the document. */
-    static Value spanValue(Document d, int tag, long start, long size) {
+    static Value spanValue(Document d, int tag, long start, long size, Value into) {
         if (tag == TAG_UUID && size != 16
             || tag == TAG_LARGE_DECIMAL && (size != 17 || d.m.u8(start + 16) > MAX_SCALE)) {
             throw LivebufException.at(BAD_CELL, start);
         }
-        return new Value(d, (int) start, 0, size, 0, tag, Value.SCALAR);
+        return Value.in(into, d, (int) start, 0, size, 0, tag, Value.SCALAR);
     }
 
     /** Whether the bits of an immediate value are those of one of its tag (FORMAT 3.6). */
@@ -57,15 +60,15 @@ final class Read {
     }
 
     /** The value of an immediate tag. */
-    static Value immediate(Document d, int tag, long bits, long at) {
+    static Value immediate(Document d, int tag, long bits, long at, Value into) {
         if (!isImmediate(tag, bits)) {
             throw LivebufException.at(BAD_CELL, at);
         }
-        return new Value(d, 0, 0, bits, 0, tag, Value.SCALAR);
+        return Value.in(into, d, 0, 0, bits, 0, tag, Value.SCALAR);
     }
 
     /** The value that a tag and the cell at an offset stand for. */
-    static Value cell(Document d, int tag, long at) {
+    static Value cell(Document d, int tag, long at, Value into) {
         Mem m = d.m;
         if (!m.reaches(at, 8)) {
             throw LivebufException.at(OUT_OF_BOUNDS, at);
@@ -74,17 +77,17 @@ final class Read {
             return Value.MISSING;
         }
         if (tag < TAG_TEXT) {
-            return immediate(d, tag, m.u64(at), at);
+            return immediate(d, tag, m.u64(at), at, into);
         }
         if (tag < TAG_OBJECT) {
             long span = span(m, at);
-            return spanValue(d, tag, span & U32, span >>> 32);
+            return spanValue(d, tag, span & U32, span >>> 32, into);
         }
         if (tag == TAG_OBJECT) {
-            return object(d, m.u32(at));
+            return object(d, m.u32(at), into);
         }
         if (tag == TAG_ARRAY) {
-            return array(d, m.u32(at));
+            return array(d, m.u32(at), into);
         }
         throw LivebufException.at(tag < TAG_UNDEFINED ? UNSUPPORTED_FEATURE : BAD_CODE, at);
     }
@@ -106,7 +109,7 @@ final class Read {
     }
 
     /** The record or the map of a home. */
-    static Value object(Document d, long home) {
+    static Value object(Document d, long home, Value into) {
         Mem m = d.m;
         long block = resolve(m, home);
         long head = m.u64(block);
@@ -117,26 +120,26 @@ final class Read {
                     throw LivebufException.at(BAD_COUNT, block);
                 }
                 m.need(block, recordSize(capacity));
-                return new Value(d, (int) block, (int) home, head, 0, TAG_OBJECT, Value.RECORD);
+                return Value.in(into, d, (int) block, (int) home, head, 0, TAG_OBJECT, Value.RECORD);
             }
             case KIND_MAP -> {
                 m.need(block, MAP_SIZE);
-                return new Value(d, (int) block, (int) home, head, 0, TAG_OBJECT, Value.MAP);
+                return Value.in(into, d, (int) block, (int) home, head, 0, TAG_OBJECT, Value.MAP);
             }
             default -> throw LivebufException.at(WRONG_BLOCK, block);
         }
     }
 
     /** The array of a home. */
-    static Value array(Document d, long home) {
+    static Value array(Document d, long home, Value into) {
         long block = resolve(d.m, home);
-        Head c = column(d.m, block);
-        return new Value(d, (int) block, (int) home, c.count << 32, Value.NOT_IN_LIST, TAG_ARRAY, Value.ARRAY);
+        long count = columnHead(d.m, block) >>> 32;
+        return Value.in(into, d, (int) block, (int) home, count << 32, Value.NOT_IN_LIST, TAG_ARRAY, Value.ARRAY);
     }
 
     /** A row of a table. */
-    static Value row(Document d, long table, long row) {
-        return new Value(d, (int) table, (int) table, table(d.m, table), (int) row, TAG_OBJECT, Value.ROW);
+    static Value row(Document d, long table, long row, Value into) {
+        return Value.in(into, d, (int) table, (int) table, table(d.m, table), (int) row, TAG_OBJECT, Value.ROW);
     }
 
     /**
@@ -206,11 +209,11 @@ final class Read {
     }
 
     /** An array in a list. */
-    static Value slice(Document d, long list, long row) {
+    static Value slice(Document d, long list, long row, Value into) {
         long range = listRange(d.m, list, row);
         long first = range >>> 32;
-        column(d.m, list + LIST_ELEMENTS);
-        return new Value(d, (int) list + LIST_ELEMENTS, (int) list, (range & U32) - first << 32 | first, (int) row,
+        columnHead(d.m, list + LIST_ELEMENTS);
+        return Value.in(into, d, (int) list + LIST_ELEMENTS, (int) list, (range & U32) - first << 32 | first, (int) row,
             TAG_ARRAY, Value.ARRAY);
     }
 
@@ -229,10 +232,29 @@ final class Read {
         boolean tensor;
     }
 
-    /** Reads and checks a header. Loops over the column's slots are bounded (FORMAT 11). */
-    static Head column(Mem m, long at) {
+    /** Checks a column's header, of which it gives the first 8 bytes. Loops over the slots are bounded (FORMAT 11). */
+    static long columnHead(Mem m, long at) {
         m.need(at, COLUMN_SIZE);
         long head = m.u64(at);
+        if ((head & 0xff) != KIND_ARRAY) {
+            throw LivebufException.at(WRONG_BLOCK, at);
+        }
+        if ((head >> 8 & 0xff) >= CODE_COUNT || (head >> 16 & 0xff) > 3) {
+            throw LivebufException.at(BAD_CODE, at);
+        }
+        long count = head >>> 32;
+        if (count > 8L * m.size || count > MAX_ELEMENTS) {
+            throw LivebufException.at(BAD_COUNT, at);
+        }
+        if ((m.u32(at + 12) & 7) != 0) {
+            throw LivebufException.at(MISALIGNED, at);
+        }
+        return head;
+    }
+
+    /** Reads and checks a header. */
+    static Head column(Mem m, long at) {
+        long head = columnHead(m, at);
         long tail = m.u64(at + 8);
         Head c = new Head();
         c.at = at;
@@ -244,18 +266,6 @@ final class Read {
         c.tensor = (head >> 24 & 0xff) == 1;
         c.bitmaps = c.data;
         c.values = c.data;
-        if ((head & 0xff) != KIND_ARRAY) {
-            throw LivebufException.at(WRONG_BLOCK, at);
-        }
-        if (c.code >= CODE_COUNT || c.gaps > 3) {
-            throw LivebufException.at(BAD_CODE, at);
-        }
-        if (c.count > 8L * m.size || c.count > MAX_ELEMENTS) {
-            throw LivebufException.at(BAD_COUNT, at);
-        }
-        if ((c.data & 7) != 0) {
-            throw LivebufException.at(MISALIGNED, at);
-        }
         if (c.gaps != 0) {
             if (isNested(c.code)) {
                 c.bitmaps = m.u32(c.data + 8);
@@ -276,7 +286,7 @@ final class Read {
     }
 
     /** The value of a slot of a column. */
-    static Value slot(Document d, Head c, long slot) {
+    static Value slot(Document d, Head c, long slot, Value into) {
         Mem m = d.m;
         if (slot < 0 || slot >= c.count) {
             throw LivebufException.at(BAD_COUNT, c.at);
@@ -285,11 +295,11 @@ final class Read {
             if (!m.reaches(c.data, cellAt(slot) + 8)) {
                 throw LivebufException.at(OUT_OF_BOUNDS, c.at);
             }
-            return cell(d, m.u8(c.data + tagAt(slot)), c.data + cellAt(slot));
+            return cell(d, m.u8(c.data + tagAt(slot)), c.data + cellAt(slot), into);
         }
         int gap = gap(m, c, slot);
         if (gap != HAS_VALUE) {
-            return gap == TAG_NULL ? new Value(d, 0, 0, 0, 0, TAG_NULL, Value.SCALAR) : Value.MISSING;
+            return gap == TAG_NULL ? Value.in(into, d, 0, 0, 0, 0, TAG_NULL, Value.SCALAR) : Value.MISSING;
         }
         long at = c.values + width(c.code) * slot;
         if (!m.reaches(at, width(c.code))) {
@@ -298,21 +308,21 @@ final class Read {
         int tag = columnTag(c.code);
         switch (c.code) {
             case CODE_I8, CODE_I16, CODE_I32, CODE_I64, CODE_U8, CODE_U16, CODE_U32, CODE_U64, CODE_F32, CODE_F64 -> {
-                return number(d, c.code, at);
+                return number(d, c.code, at, into);
             }
             case CODE_F16 -> {
-                return new Value(d, 0, 0, half(m.u16(at)), 0, tag, Value.SCALAR);
+                return Value.in(into, d, 0, 0, half(m.u16(at)), 0, tag, Value.SCALAR);
             }
             case CODE_NUMBERS_F32, CODE_NUMBERS_F64, CODE_MARKED_F32, CODE_MARKED_F64 -> {
-                return number(d, c, slot, at);
+                return number(d, c, slot, at, into);
             }
             case CODE_BOOL -> tag = m.bit(c.values, slot) ? TAG_TRUE : TAG_FALSE;
             case CODE_BOOL8 -> tag = m.u8(at) != 0 ? TAG_TRUE : TAG_FALSE;
             case CODE_TEXT -> {
-                return cell(d, TAG_TEXT, at);
+                return cell(d, TAG_TEXT, at, into);
             }
             case CODE_DICTIONARY_U8, CODE_DICTIONARY_U16 -> {
-                return cell(d, TAG_TEXT, dictionaryCell(m, c, slot));
+                return cell(d, TAG_TEXT, dictionaryCell(m, c, slot), into);
             }
             case CODE_RUN -> {
                 long range = listRange(m, c.data, slot);
@@ -320,36 +330,36 @@ final class Read {
                 if (!m.reaches(first, range & U32)) {
                     throw LivebufException.at(OUT_OF_BOUNDS, c.data);
                 }
-                return spanValue(d, TAG_TEXT, first + (range >>> 32), (range & U32) - (range >>> 32));
+                return spanValue(d, TAG_TEXT, first + (range >>> 32), (range & U32) - (range >>> 32), into);
             }
             case CODE_OBJECTS -> {
-                return object(d, m.u32(at));
+                return object(d, m.u32(at), into);
             }
             case CODE_ARRAYS -> {
-                return array(d, m.u32(at));
+                return array(d, m.u32(at), into);
             }
             case CODE_STRUCT -> {
-                return row(d, c.data, slot);
+                return row(d, c.data, slot, into);
             }
             case CODE_LIST, CODE_FIXED_LIST -> {
-                return slice(d, c.data, slot);
+                return slice(d, c.data, slot, into);
             }
             case CODE_DATE -> {
-                return immediate(d, tag, m.i32(at), at);
+                return immediate(d, tag, m.i32(at), at, into);
             }
             case CODE_TIME, CODE_DATE_TIME, CODE_TIMESTAMP, CODE_DECIMAL -> {
-                return immediate(d, tag, m.u64(at), at);
+                return immediate(d, tag, m.u64(at), at, into);
             }
             case CODE_UUID -> {
-                return spanValue(d, tag, at, 16);
+                return spanValue(d, tag, at, 16, into);
             }
             default -> throw LivebufException.at(BAD_CODE, c.at); // null has no slots with values
         }
-        return new Value(d, 0, 0, 0, 0, tag, Value.SCALAR);
+        return Value.in(into, d, 0, 0, 0, 0, tag, Value.SCALAR);
     }
 
     /** The value of a slot of codes 2 to 11. */
-    private static Value number(Document d, int code, long at) {
+    private static Value number(Document d, int code, long at, Value into) {
         Mem m = d.m;
         long bits = switch (code) {
             case CODE_I8 -> (byte) m.u8(at);
@@ -360,41 +370,43 @@ final class Read {
             default -> m.u64(at);
         };
         int tag = code >= CODE_F32 ? TAG_FLOAT : code == CODE_U64 && bits < 0 ? TAG_UINT : TAG_INT;
-        return new Value(d, 0, 0, bits, 0, tag, Value.SCALAR);
+        return Value.in(into, d, 0, 0, bits, 0, tag, Value.SCALAR);
     }
 
     /** The value of a slot of the column that has a header. It is a short way for the most frequent columns. */
-    static Value slot(Document d, long header, long slot) {
+    static Value slot(Document d, long header, long slot, Value into) {
         Mem m = d.m;
         m.need(header, COLUMN_SIZE);
         long head = m.u64(header);
         long data = m.u32(header + 12);
         int code = (int) (head >> 8) & 0xff;
-        boolean isPlain = (head & 0xff00ff) == KIND_ARRAY && (data & 7) == 0 && slot >= 0 && slot < head >>> 32;
-        if (isPlain && code == CODE_STRUCT) {
-            return row(d, data, slot);
+        int gaps = (int) (head >> 16) & 0xff;
+        boolean isPlain = (head & 0xff) == KIND_ARRAY && gaps <= 3 && (data & 7) == 0 && slot >= 0
+            && slot < head >>> 32;
+        if (isPlain && code == CODE_STRUCT && (gaps == 0 || m.bit(m.u32(data + 8), slot))) {
+            return row(d, data, slot, into);
         }
-        if (isPlain && code == CODE_CELLS && m.reaches(data, cellAt(slot) + 8)) {
-            return cell(d, m.u8(data + tagAt(slot)), data + cellAt(slot));
+        if (isPlain && code == CODE_CELLS && gaps == 0 && m.reaches(data, cellAt(slot) + 8)) {
+            return cell(d, m.u8(data + tagAt(slot)), data + cellAt(slot), into);
         }
-        if (isPlain && code >= CODE_I8 && code <= CODE_OBJECTS) {
-            long at = data + width(code) * slot;
+        if (isPlain && code >= CODE_I8 && code <= CODE_OBJECTS && (gaps == 0 || m.bit(data, slot))) {
+            long at = data + bitmapsSize(gaps, m.u32(header + 8)) + width(code) * slot;
             if (m.reaches(at, width(code))) {
-                return code == CODE_TEXT ? cell(d, TAG_TEXT, at)
-                    : code == CODE_OBJECTS ? object(d, m.u32(at)) : number(d, code, at);
+                return code == CODE_TEXT ? cell(d, TAG_TEXT, at, into)
+                    : code == CODE_OBJECTS ? object(d, m.u32(at), into) : number(d, code, at, into);
             }
         }
-        return slot(d, column(m, header), slot);
+        return slot(d, column(m, header), slot, into);
     }
 
     /** The value of a slot of codes 19 to 22: an integer or a float (FORMAT 6.1). */
-    private static Value number(Document d, Head c, long slot, long at) {
+    private static Value number(Document d, Head c, long slot, long at, Value into) {
         boolean narrow = width(c.code) == 4;
         double x = narrow ? Float.intBitsToFloat(d.m.i32(at)) : Double.longBitsToDouble(d.m.u64(at));
         if (isWhole(x, narrow) && !(isMarked(c.code) && d.m.bit(marks(c), slot))) {
-            return new Value(d, 0, 0, (long) x, 0, TAG_INT, Value.SCALAR);
+            return Value.in(into, d, 0, 0, (long) x, 0, TAG_INT, Value.SCALAR);
         }
-        return new Value(d, 0, 0, Double.doubleToRawLongBits(x), 0, TAG_FLOAT, Value.SCALAR);
+        return Value.in(into, d, 0, 0, Double.doubleToRawLongBits(x), 0, TAG_FLOAT, Value.SCALAR);
     }
 
     /** Whether a number in a column of codes 19 to 22, of 4 bytes or 8, is an integer unless it has a mark. */
@@ -718,42 +730,80 @@ final class Read {
         }
     }
 
+    // --- values as objects of their own
+
+    static Value cell(Document d, int tag, long at) {
+        return cell(d, tag, at, null);
+    }
+
+    static Value object(Document d, long home) {
+        return object(d, home, null);
+    }
+
+    static Value array(Document d, long home) {
+        return array(d, home, null);
+    }
+
+    static Value row(Document d, long table, long row) {
+        return row(d, table, row, null);
+    }
+
+    static Value slice(Document d, long list, long row) {
+        return slice(d, list, row, null);
+    }
+
+    static Value slot(Document d, Head c, long slot) {
+        return slot(d, c, slot, null);
+    }
+
+    static Value field(Value record, long i) {
+        return field(record, i, null);
+    }
+
+    static Value extra(Value row) {
+        return extra(row, null);
+    }
+
+    static Value member(Value v, Key k) {
+        return member(v, k, null);
+    }
+
     // --- members
 
     /** The column of a row's table whose place is i. */
-    static Value inColumn(Value row, long i) {
-        return slot(row.doc, row.at + TABLE_SIZE + COLUMN_SIZE * i, row.row & U32);
+    static Value inColumn(Value row, long i, Value into) {
+        return slot(row.doc, row.at + TABLE_SIZE + COLUMN_SIZE * i, row.row & U32, into);
     }
 
     /** The value of entry i of a map. */
-    static Value entry(Value map, long i) {
-        return slot(map.doc, map.at + MAP_VALUES, i);
+    static Value entry(Value map, long i, Value into) {
+        return slot(map.doc, map.at + MAP_VALUES, i, into);
     }
 
     /** Field i of a record, missing where it is a hole. */
-    static Value field(Value record, long i) {
+    static Value field(Value record, long i, Value into) {
         long at = record.at + 8;
-        return cell(record.doc, record.doc.m.u8(at + tagAt(i)), at + cellAt(i));
+        return cell(record.doc, record.doc.m.u8(at + tagAt(i)), at + cellAt(i), into);
     }
 
     /** The member of a key. */
-    static Value member(Value v, Key k) {
+    static Value member(Value v, Key k, Value into) {
         switch (v.form) {
             case Value.RECORD -> {
                 if (v.fields() == 0) {
                     return Value.MISSING;
                 }
                 int i = findInShape(v.doc.m, v.shape(), v.fields(), k);
-                return i < 0 ? Value.MISSING : field(v, i);
+                return i < 0 ? Value.MISSING : field(v, i, into);
             }
             case Value.ROW -> {
                 int i = findInShape(v.doc.m, v.shape(), v.fields(), k);
-                return i < 0 ? member(extra(v), k) : inColumn(v, i);
+                return i < 0 ? member(extra(v, into), k, into) : inColumn(v, i, into);
             }
             case Value.MAP -> {
                 Mem m = v.doc.m;
                 int i = find(m, map(m, v.at), k);
-                return i < 0 ? Value.MISSING : entry(v, i);
+                return i < 0 ? Value.MISSING : entry(v, i, into);
             }
             default -> {
                 return Value.MISSING;
@@ -791,7 +841,7 @@ final class Read {
     }
 
     /** The object with a row's members beside the columns, missing where there is none (FORMAT 6.3). */
-    static Value extra(Value row) {
+    static Value extra(Value row, Value into) {
         Mem m = row.doc.m;
         long header = m.u32(row.at + 16);
         if (header == 0) {
@@ -806,7 +856,7 @@ final class Read {
             long x = m.u64(c.data + 8 * middle);
             int order = Long.compare(x >>> 32, row.row & U32);
             if (order == 0) {
-                return object(row.doc, x & U32);
+                return object(row.doc, x & U32, into);
             }
             if (order < 0) {
                 low = middle + 1;
@@ -881,19 +931,19 @@ final class Read {
                     int place = i++;
                     skipped++;
                     if (v.form == Value.RECORD) {
-                        value = field(v, place);
+                        value = field(v, place, null);
                     } else if (v.form == Value.ROW) {
                         if (place < 0) {
                             place = ordered(place);
                         } else if (order != 0 && place < 256 && (named[place >> 6] >>> place & 1) != 0) {
                             continue;
                         }
-                        value = inColumn(v, place);
+                        value = inColumn(v, place, null);
                     } else {
                         if (v.doc.m.u64(keys + 8L * place) == 0) {
                             continue; // a hole
                         }
-                        value = entry(v, place);
+                        value = entry(v, place, null);
                         if (value.tag == TAG_NOTHING) {
                             throw LivebufException.at(BAD_CODE, v.at);
                         }
@@ -910,7 +960,7 @@ final class Read {
                 if (v.form != Value.ROW) {
                     return false;
                 }
-                start(extra(v));
+                start(extra(v, null));
             }
         }
 

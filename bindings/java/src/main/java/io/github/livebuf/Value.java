@@ -3,6 +3,7 @@ package io.github.livebuf;
 import static io.github.livebuf.ErrorKind.*;
 import static io.github.livebuf.Layout.*;
 
+import java.lang.invoke.VarHandle;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
@@ -48,15 +49,30 @@ public final class Value {
     /** The value that is not there. */
     static final Value MISSING = new Value(null, 0, 0, 0, 0, TAG_NOTHING, SCALAR);
 
-    final Document doc; // null only in MISSING
-    final int at;
-    final int home; // that of a node; of a row or an array in a list its table or list
-    final long bits;
-    final int row; // of a row, or of an array in a list
-    final byte tag;
-    final byte form;
+    // They change in the value of a cursor, and in no other one.
+    Document doc; // null only in MISSING
+    int at;
+    int home; // that of a node; of a row or an array in a list its table or list
+    long bits;
+    int row; // of a row, or of an array in a list
+    byte tag;
+    byte form;
 
     Value(Document doc, int at, int home, long bits, int row, int tag, int form) {
+        set(doc, at, home, bits, row, tag, form);
+        VarHandle.storeStoreFence(); // other threads see no value that is half made, as for final fields
+    }
+
+    /** A value that is found: a new one, or `into`, which becomes it. */
+    static Value in(Value into, Document doc, int at, int home, long bits, int row, int tag, int form) {
+        if (into == null) {
+            return new Value(doc, at, home, bits, row, tag, form);
+        }
+        into.set(doc, at, home, bits, row, tag, form);
+        return into;
+    }
+
+    private void set(Document doc, int at, int home, long bits, int row, int tag, int form) {
         this.doc = doc;
         this.at = at;
         this.home = home;
@@ -351,7 +367,7 @@ public final class Value {
         if (form != ARRAY || i < 0 || i >= count()) {
             return MISSING;
         }
-        return Read.slot(doc, at, first() + i);
+        return Read.slot(doc, at, first() + i, null);
     }
 
     /**
@@ -462,7 +478,7 @@ public final class Value {
                 if (i >= count) {
                     throw new NoSuchElementException();
                 }
-                return Read.slot(doc, at, first() + i++);
+                return Read.slot(doc, at, first() + i++, null);
             }
         };
     }
@@ -505,7 +521,7 @@ public final class Value {
                     return entry[0] >= 0 && within.test(keyBytes(o, entry[0]));
                 }, () -> {
                     long span = Read.span(m, o.keys + 8 * entry[0]);
-                    return new Member(m.text(span & U32, span >>> 32), Read.entry(this, entry[0]));
+                    return new Member(m.text(span & U32, span >>> 32), Read.entry(this, entry[0], null));
                 });
             }
             record Found(byte[] key, Member member) {}

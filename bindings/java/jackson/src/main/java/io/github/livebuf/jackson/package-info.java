@@ -1,0 +1,2 @@
+/** Jackson reads and writes LiveBuf documents by {@link io.github.livebuf.jackson.LivebufFactory}. */
+package io.github.livebuf.jackson;
