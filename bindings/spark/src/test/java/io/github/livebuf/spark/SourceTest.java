@@ -1,0 +1,191 @@
+package io.github.livebuf.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.DataFrameReader;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
+
+import io.github.livebuf.Livebuf;
+import io.github.livebuf.LogWriter;
+
+/** The data source in a session of two threads. */
+class SourceTest {
+    private static SparkSession spark;
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void start() {
+        spark = Session.builder("local[2]").getOrCreate();
+    }
+
+    @AfterAll
+    static void stop() {
+        spark.stop();
+    }
+
+    /** The list that both data sources pass. */
+    @TestFactory
+    Stream<DynamicTest> cases() throws IOException {
+        List<DynamicTest> tests = new ArrayList<>();
+        for (JsonNode test : Cases.all()) {
+            tests.add(DynamicTest.dynamicTest(test.get("name").asText(), () -> {
+                Path own = Files.createTempDirectory(folder, "case");
+                Cases.write(test.get("files"), own);
+                if (test.has("error")) {
+                    Throwable error = assertThrows(Throwable.class, () -> load(test, own).collectAsList());
+                    String message = messages(error);
+                    for (JsonNode part : test.get("error")) {
+                        assertTrue(message.contains(part.asText()), () -> part.asText() + " is not in: " + message);
+                    }
+                } else {
+                    Dataset<Row> frame = load(test, own);
+                    assertEquals(test.get("schema").asText(), frame.schema().simpleString());
+                    List<String> found = new ArrayList<>(
+                        frame.selectExpr("to_json(struct(*))").as(Encoders.STRING()).collectAsList());
+                    found.sort(null);
+                    List<String> wanted = new ArrayList<>();
+                    test.get("rows").forEach(row -> wanted.add(row.asText()));
+                    assertEquals(wanted, found);
+                }
+            }));
+        }
+        return tests.stream();
+    }
+
+    private static String messages(Throwable error) {
+        return Stream.iterate(error, e -> e != null, Throwable::getCause).map(Throwable::toString).toList().toString();
+    }
+
+    private static Dataset<Row> load(JsonNode test, Path folder) {
+        DataFrameReader reader = spark.read().format("livebuf");
+        if (test.has("options")) {
+            test.get("options").fields().forEachRemaining(o -> reader.option(o.getKey(), o.getValue().asText()));
+        }
+        if (test.has("given")) {
+            reader.schema(test.get("given").asText());
+        }
+        return reader.load(test.has("path") ? folder + "/" + test.get("path").asText() : folder.toString());
+    }
+
+    private Dataset<Row> load() {
+        return spark.read().format("livebuf").load(folder.toString());
+    }
+
+    private static Map<String, Object> row(int n) {
+        Map<String, Object> row = new LinkedHashMap<>();
+        row.put("id", n);
+        row.put("half", n % 3 == 0 ? null : n / 2.0);
+        row.put("text", "text number " + n % 9);
+        row.put("at", Map.of("x", n));
+        return row;
+    }
+
+    private void document(String name, int from, int to) throws IOException {
+        Files.write(folder.resolve(name), Livebuf.encode(IntStream.range(from, to).mapToObj(SourceTest::row).toList()));
+    }
+
+    private static long metric(Dataset<Row> frame, String name) {
+        List<SQLMetric> found = new ArrayList<>();
+        frame.queryExecution().executedPlan().foreach(plan -> {
+            plan.metrics().get(name).foreach(found::add);
+            return null;
+        });
+        return found.stream().mapToLong(SQLMetric::value).sum();
+    }
+
+    @Test
+    void readsTheColumnsOfAQuery() throws IOException {
+        document("a.lbuf", 0, 200_000);
+        Dataset<Row> frame = load().selectExpr("sum(half)", "count(at.x)");
+        String plan = frame.queryExecution().executedPlan().toString();
+        assertTrue(plan.contains("half") && !plan.contains("text#"), plan);
+        double sum = IntStream.range(0, 200_000).filter(n -> n % 3 != 0).mapToDouble(n -> n / 2.0).sum();
+        assertEquals(sum, frame.first().getDouble(0));
+        assertEquals(200_000, frame.first().getLong(1));
+        assertEquals(200_000, load().count());
+        assertEquals(2, load().javaRDD().getNumPartitions());
+        assertEquals(7, spark.read().format("livebuf").option("partitionRows", 30_000).load(folder.toString())
+            .javaRDD().getNumPartitions());
+    }
+
+    @Test
+    void passesOverBlocksThatNoFilterPasses() throws IOException {
+        spark.conf().set("spark.sql.adaptive.enabled", "false");
+        document("a.lbuf", 0, 200_000);
+        try (LogWriter log = LogWriter.create(folder.resolve("b.lblog")).groupsOf(10_000, 1 << 30)) {
+            for (int n = 200_000; n < 250_000; n += 10_000) {
+                log.extend(IntStream.range(n, n + 10_000).mapToObj(SourceTest::row).toList());
+            }
+        }
+        // The document's halves have two blocks each, the log five groups.
+        filters("id = 70000", 1, 1);
+        filters("id >= 239999 and text = 'text number 5'", 1112, 2);
+        filters("id in (1, 249999)", 2, 2);
+        filters("id < 5 or half > 124990", 17, 2);
+        filters("at.x = 123456", 1, 1);
+        filters("id > 300000", 0, 0);
+        filters("text = 'text number 1'", 27_778, 9);
+        filters("not id < 249999", 1, 1);
+        spark.conf().unset("spark.sql.adaptive.enabled");
+    }
+
+    private void filters(String filter, long rows, long blocks) {
+        Dataset<Row> frame = load().filter(filter).select("id", "text");
+        assertEquals(rows, frame.collectAsList().size(), filter);
+        assertEquals(blocks, metric(frame, "blocksRead"), filter);
+        assertEquals(9 - blocks, metric(frame, "blocksSkipped"), filter);
+    }
+
+    @Test
+    void readsPathsThatAreGiven() throws IOException {
+        document("a.lbuf", 0, 10);
+        document("b.lbuf", 10, 30);
+        DataFrameReader reader = spark.read().format("livebuf");
+        assertEquals(30, reader.load(folder + "/a.lbuf", "file:" + folder + "/b.lbuf").count());
+        spark.sql("create temporary view t using livebuf options (path '" + folder + "')");
+        assertEquals(435, spark.sql("select sum(id) from t").first().getLong(0));
+    }
+
+    @Test
+    void namesTheRowOfAValueThatIsWrong() throws IOException {
+        document("a.lbuf", 0, 50_000);
+        Throwable error = assertThrows(Exception.class, () -> spark.read().format("livebuf")
+            .schema("id smallint").load(folder.toString()).selectExpr("sum(id)").collectAsList());
+        assertTrue(messages(error).contains("a.lbuf, row 32768, column id: the value 32768 (INT) is no SMALLINT"),
+            () -> messages(error));
+    }
+
+    @Test
+    void refusesTypesThatNoDocumentHas() throws IOException {
+        document("a.lbuf", 0, 1);
+        Throwable error = assertThrows(Exception.class, () -> spark.read().format("livebuf")
+            .schema("id map<string, int>").load(folder.toString()).collectAsList());
+        assertTrue(messages(error).contains("column id is MAP<STRING, INT>, which livebuf does not read"),
+            () -> messages(error));
+    }
+}
