@@ -474,7 +474,7 @@ impl Array {
         masked: bool,
         narrow: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let wish = Wish { copy, writable, masked, narrow };
+        let wish = Wish { copy, writable, masked, narrow, shares: false };
         Self::numbers(slf).array(slf.py(), wish)
     }
 

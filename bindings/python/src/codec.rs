@@ -19,7 +19,8 @@ use crate::view::Document;
 /// can be stored. Integers of any length
 /// are kept exactly. A `datetime` with a time zone is kept as its moment, in UTC.
 ///
-/// Arrays of similar objects become columns, unless `tables=False`. `min_width` is the fewest
+/// Arrays of similar objects become columns, unless `tables=False`. `layout="edits"` says the same
+/// by its purpose: for documents that are edited much. `min_width` is the fewest
 /// bytes of a number in an array or column: 8 makes them ready for numpy as 64-bit numbers.
 /// With `sort_keys` the members of all objects are ordered by their keys.
 ///
@@ -32,17 +33,20 @@ use crate::view::Document;
 /// >>> livebuf.loads(livebuf.dumps({"name": "Ada", "laps": [71, 70.5]}))
 /// {'name': 'Ada', 'laps': [71, 70.5]}
 #[pyfunction]
-#[pyo3(signature = (obj, *, default=None, tables=true, min_width=1, sort_keys=false))]
+#[pyo3(
+    signature = (obj, *, default=None, tables=true, min_width=1, sort_keys=false, layout=None)
+)]
 pub(crate) fn dumps<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<Py<PyAny>>,
     tables: bool,
     min_width: u8,
     sort_keys: bool,
+    layout: Option<&str>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let options = encode::options(tables, min_width)?;
+    let options = encode::options(tables, min_width, layout)?;
     if let Ok(document) = obj.cast::<Document>()
-        && (tables, min_width, sort_keys) == (true, 1, false)
+        && (options.tables, min_width, sort_keys) == (true, 1, false)
         && let Some(bytes) = document.get().tidy_bytes(obj.py())?
     {
         return Ok(bytes);
@@ -74,14 +78,17 @@ pub(crate) struct Encoder {
 #[pymethods]
 impl Encoder {
     #[new]
-    #[pyo3(signature = (*, enc_hook=None, tables=true, min_width=1, sort_keys=false))]
+    #[pyo3(
+        signature = (*, enc_hook=None, tables=true, min_width=1, sort_keys=false, layout=None)
+    )]
     fn new(
         enc_hook: Option<Py<PyAny>>,
         tables: bool,
         min_width: u8,
         sort_keys: bool,
+        layout: Option<&str>,
     ) -> PyResult<Encoder> {
-        encode::options(tables, min_width)?;
+        let tables = encode::options(tables, min_width, layout)?.tables;
         Ok(Encoder { hook: enc_hook, tables, min_width, sort_keys })
     }
 
@@ -89,7 +96,7 @@ impl Encoder {
     #[pyo3(signature = (obj, /))]
     fn encode<'py>(&self, obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         let hook = self.hook.as_ref().map(|hook| hook.clone_ref(obj.py()));
-        dumps(obj, hook, self.tables, self.min_width, self.sort_keys)
+        dumps(obj, hook, self.tables, self.min_width, self.sort_keys, None)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -152,15 +152,16 @@ impl Document {
 
     /// A new document from Python objects: as `dumps`, but to be edited.
     #[classmethod]
-    #[pyo3(signature = (obj, *, default=None, tables=true, min_width=1))]
+    #[pyo3(signature = (obj, *, default=None, tables=true, min_width=1, layout=None))]
     fn from_python(
         class: &Bound<'_, PyType>,
         obj: &Bound<'_, PyAny>,
         default: Option<Py<PyAny>>,
         tables: bool,
         min_width: u8,
+        layout: Option<&str>,
     ) -> PyResult<Document> {
-        let options = encode::options(tables, min_width)?;
+        let options = encode::options(tables, min_width, layout)?;
         Document::encoded(class.py(), encode::document(obj, default, options)?)
     }
 
@@ -656,9 +657,15 @@ impl Document {
     }
 
     /// Lays the document out anew: the bytes that `dumps` would give. Views stay good.
-    #[pyo3(signature = (*, tables=true, min_width=1))]
-    fn compact(&self, py: Python<'_>, tables: bool, min_width: u8) -> PyResult<()> {
-        let options = encode::options(tables, min_width)?;
+    #[pyo3(signature = (*, tables=true, min_width=1, layout=None))]
+    fn compact(
+        &self,
+        py: Python<'_>,
+        tables: bool,
+        min_width: u8,
+        layout: Option<&str>,
+    ) -> PyResult<()> {
+        let options = encode::options(tables, min_width, layout)?;
         let mut state = self.lock(py)?;
         self.begin_edit(py, &mut state)?;
         state.layout = new_layout();

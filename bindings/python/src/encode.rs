@@ -9,7 +9,8 @@ use livebuf::{
     ColumnType, Editor, EncodeOptions, Encoder, ErrorKind, Extended, New, Storage, Tensor,
 };
 use livebuf_json::NonFinite;
-use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::PyTypeInfo;
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyMemoryError, PyValueError};
 use pyo3::ffi;
 #[cfg(not(feature = "abi3"))]
 use pyo3::ffi::{PyList_GET_ITEM as list_item, PyList_GET_SIZE as list_length};
@@ -20,23 +21,32 @@ use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDelta, PyDict, PyFloat, PyInt, PyIterator, PyList,
-    PyMemoryView, PyString, PyType,
+    PyBool, PyByteArray, PyBytes, PyDelta, PyDict, PyFloat, PyFrozenSet, PyInt, PyIterator, PyList,
+    PyMemoryView, PySet, PyString, PyTuple, PyType,
 };
 
 use crate::error;
 use crate::extended::{Class, Read, Refused};
-use crate::fields::{Classes, Fields};
+use crate::fields::{Classes, Fields, Model, Part};
 use crate::history::Step;
 use crate::memory::{Export, Memory};
 use crate::view::{Array, Document, Object, View};
 
 /// Options of the encoder, from a caller's arguments.
-pub(crate) fn options(tables: bool, min_width: u8) -> PyResult<EncodeOptions> {
+pub(crate) fn options(
+    tables: bool,
+    min_width: u8,
+    layout: Option<&str>,
+) -> PyResult<EncodeOptions> {
+    let for_edits = match layout {
+        None => false,
+        Some("edits") => true,
+        Some(_) => return Err(PyValueError::new_err("layout must be \"edits\" or None")),
+    };
     if !matches!(min_width, 1 | 2 | 4 | 8) {
         return Err(PyValueError::new_err("min_width must be 1, 2, 4 or 8"));
     }
-    Ok(EncodeOptions { tables, min_width, ..EncodeOptions::default() })
+    Ok(EncodeOptions { tables: tables && !for_edits, min_width, ..EncodeOptions::default() })
 }
 
 /// What becomes of infinities and NaN, by its name.
@@ -117,7 +127,7 @@ fn encode<R>(
         }
     };
     let containers = Vec::new();
-    let mut walk = Walk { encoder, default, containers, keys, classes, defaults: 0 };
+    let mut walk = Walk { containers, keys, classes, ..Walk::new(encoder, default) };
     if let Err(failure) = walk.value(object.as_borrowed()) {
         return Err(failure.into_error(object.py()));
     }
@@ -163,9 +173,7 @@ pub(crate) fn rows(
     let py = iterator.py();
     let encoder = Encoder::in_storage(Memory::nothing(), EncodeOptions::default());
     let encoder = Box::new(encoder);
-    let classes = Classes::default();
-    let mut walk =
-        Walk { encoder, default, containers: Vec::new(), keys: Vec::new(), classes, defaults: 0 };
+    let mut walk = Walk::new(encoder, default);
     let raise = |failure: Box<Failure>| failure.into_error(py);
     walk.encoder.begin_array().map_err(|error| raise(error.into()))?;
     let (mut count, mut more) = (0, true);
@@ -310,6 +318,10 @@ struct Walk {
     keys: Vec<Option<Py<PyAny>>>,
     classes: Classes,
     defaults: u32,
+    /// The open models of pydantic.
+    models: u32,
+    /// The classes that a model declares for objects in one of its fields.
+    declared: Option<Py<PyTuple>>,
 }
 
 /// The text of a string: its own memory, or what it keeps for us.
@@ -344,6 +356,19 @@ fn any_text<'a>(string: Borrowed<'a, '_, PyAny>) -> PyResult<&'a str> {
 }
 
 impl Walk {
+    fn new(encoder: Box<Encoder<Memory>>, default: Option<Py<PyAny>>) -> Walk {
+        Walk {
+            encoder,
+            default,
+            containers: Vec::new(),
+            keys: Vec::new(),
+            classes: Classes::default(),
+            defaults: 0,
+            models: 0,
+            declared: None,
+        }
+    }
+
     #[inline]
     fn value(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         match self.plain(object) {
@@ -501,9 +526,14 @@ impl Walk {
     fn unknown_key(&mut self, key: Borrowed<'_, '_, PyAny>, expected: usize) -> Encoded {
         // SAFETY: a live object.
         let is_text = unsafe { ffi::PyUnicode_CheckExact(key.as_ptr()) } != 0;
+        let written;
         let name = match is_text {
             true => text(key)
                 .or_else(|error| no_text(key, error, "a key with half a surrogate pair"))?,
+            false if self.models > 0 && !key.is_instance_of::<PyString>() => {
+                written = key_of_model(&key)?;
+                text(written.as_borrowed())?
+            }
             false => self.odd_key(key)?,
         };
         self.encoder.key(name)?;
@@ -648,6 +678,9 @@ impl Walk {
         if self.numpy(object)? || self.pandas(object)? || self.standard(object)? {
             return Ok(());
         }
+        if self.models > 0 && self.default.is_none() && self.jsonable(object)? {
+            return Ok(());
+        }
         self.fallback(object)
     }
 
@@ -672,6 +705,7 @@ impl Walk {
             Read::Value(value) => Ok(self.encoder.extended(value)?),
             Read::Null => Ok(self.encoder.null()?),
             Read::Number(text) => Ok(self.encoder.number_text(&text)?),
+            Read::Text(text) => Ok(self.encoder.str(&text)?),
         }
     }
 
@@ -679,8 +713,34 @@ impl Walk {
     #[inline(never)]
     fn fields(&mut self, object: &Bound<'_, PyAny>, fields: &Fields) -> Encoded {
         let py = object.py();
+        let declared = self.declared.take();
+        if let Some(classes) = &declared
+            && let Some(class) = declared_class(object, classes.bind(py))?
+            && let Some(fields) = self.classes.find(&class)?
+        {
+            self.own_fields(object, fields.get())?;
+        } else {
+            self.own_fields(object, fields)?;
+        }
+        self.declared = declared;
+        Ok(())
+    }
+
+    fn own_fields(&mut self, object: &Bound<'_, PyAny>, fields: &Fields) -> Encoded {
+        let py = object.py();
         if let Some(method) = &fields.method {
-            return self.below(&object.call_method0(method)?);
+            self.models += 1;
+            self.below(&method.bind(py).call1((object,))?)?;
+            self.models -= 1;
+            return Ok(());
+        }
+        if let Some(model) = &fields.model {
+            self.models += 1;
+            self.enter(object.as_borrowed())?;
+            self.model(object, fields, model)?;
+            self.containers.pop();
+            self.models -= 1;
+            return Ok(());
         }
         self.enter(object.as_borrowed())?;
         match fields.as_array {
@@ -713,6 +773,77 @@ impl Walk {
             false => self.encoder.end_object()?,
         }
         Ok(())
+    }
+
+    /// A pydantic model or dataclass, as pydantic writes it, but with the values that documents
+    /// have and JSON lacks.
+    fn model(&mut self, object: &Bound<'_, PyAny>, fields: &Fields, model: &Model) -> Encoded {
+        let py = object.py();
+        let dumped = match &model.dump {
+            Some(dump) => Some(dump.bind(py).call1((object,))?),
+            None => None,
+        };
+        if !model.is_root {
+            self.encoder.begin_object()?;
+        }
+        for ((key, name), part) in fields.names.iter().zip(&model.parts) {
+            let (key, name) = (key.bind(py), name.bind(py));
+            let value = match (part, &dumped) {
+                (Part::Dumped, Some(dumped)) => dumped.get_item(key),
+                _ => object.getattr(name),
+            };
+            let value = match value {
+                Ok(value) => value,
+                // Left out by `exclude_if`, or never set by `model_construct`.
+                Err(error) if error.is_instance_of::<PyKeyError>(py) => continue,
+                Err(error)
+                    if error.is_instance_of::<PyAttributeError>(py)
+                        && !object.get_type().hasattr(name)? =>
+                {
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if matches!(part, Part::Extra) {
+                if let Ok(extra) = value.cast::<PyDict>() {
+                    for (key, value) in extra {
+                        self.key(key.as_borrowed())?;
+                        self.value(value.as_borrowed()).at(|| Step::Key(key.to_string().into()))?;
+                    }
+                }
+                continue;
+            }
+            if let Part::Of(classes) = part {
+                self.declared = Some(classes.clone_ref(py));
+            }
+            match model.is_root {
+                true => self.value(value.as_borrowed())?,
+                false => {
+                    self.key(key.as_any().as_borrowed())?;
+                    self.value(value.as_borrowed()).at(|| Step::Key(name.to_string().into()))?;
+                }
+            }
+            self.declared = None;
+        }
+        if !model.is_root {
+            self.encoder.end_object()?;
+        }
+        Ok(())
+    }
+
+    /// What pydantic makes of a value in a model. False where it knows nothing better.
+    fn jsonable(&mut self, object: &Bound<'_, PyAny>) -> Encoded<bool> {
+        let py = object.py();
+        let plain = match object.is_instance_of::<PySet>() || object.is_instance_of::<PyFrozenSet>()
+        {
+            true => PyList::type_object(py).call1((object,))?,
+            false => match pydantic_core(py)?.call1((object,)) {
+                Ok(plain) => plain,
+                Err(error) if error.is_instance_of::<PyValueError>(py) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        self.below(&plain).map(|()| true)
     }
 
     /// Scalars and arrays of numpy, where it was imported. False for other objects.
@@ -861,9 +992,13 @@ impl Walk {
         let py = object.py();
         let Some(default) = &self.default else {
             let class = class_name(object.as_borrowed());
-            let remedy = match object.hasattr(intern!(py, "__arrow_c_stream__"))? {
-                true => "livebuf.from_arrow makes a document of it, or give default= a function",
-                false => "give default= a function that makes it something that can",
+            let has = |name| object.hasattr(name);
+            let remedy = if has(intern!(py, "__arrow_c_stream__"))? {
+                "livebuf.from_arrow makes a document of it, or give default= a function"
+            } else if has(intern!(py, "collect_schema"))? && has(intern!(py, "collect"))? {
+                "livebuf.from_arrow makes a document of what its collect() gives"
+            } else {
+                "give default= a function that makes it something that can"
             };
             return fail(format!("{class} cannot be stored; {remedy}"));
         };
@@ -921,6 +1056,42 @@ fn moments<'py>(
     let plain = numpy.call_method1("where", (fits, plain, text))?;
     let unknown = numpy.call_method1("isnat", (object,))?.bitor(mask)?;
     numpy.call_method1("where", (unknown, py.None(), plain))
+}
+
+/// `to_jsonable_python` of pydantic.
+fn pydantic_core(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static FOUND: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    FOUND.import(py, "pydantic_core", "to_jsonable_python")
+}
+
+/// The key that pydantic writes for one that is no text.
+#[cold]
+fn key_of_model<'py>(key: &Bound<'py, PyAny>) -> Encoded<Bound<'py, PyAny>> {
+    let py = key.py();
+    let of = PyDict::new(py);
+    of.set_item(key, py.None())?;
+    match pydantic_core(py)?.call1((of,)) {
+        Ok(written) => Ok(written.try_iter()?.next().unwrap_or_else(|| Ok(key.clone()))?),
+        Err(_) => fail(format!("keys must be str, not {}", class_name(key.as_borrowed()))),
+    }
+}
+
+/// The first of the declared classes that an object's class derives from; `None` where it is one
+/// of them, or of no such class.
+fn declared_class<'py>(
+    object: &Bound<'py, PyAny>,
+    classes: &Bound<'py, PyTuple>,
+) -> PyResult<Option<Bound<'py, PyType>>> {
+    let class = object.get_type();
+    if classes.iter_borrowed().any(|declared| declared.is(&class)) {
+        return Ok(None);
+    }
+    for declared in classes {
+        if object.is_instance(&declared)? {
+            return Ok(Some(declared.cast_into()?));
+        }
+    }
+    Ok(None)
 }
 
 pub(crate) fn class_name(object: Borrowed<'_, '_, PyAny>) -> String {
@@ -1010,7 +1181,7 @@ impl<'a> Given<'a> {
             match class.read(object).map_err(|refused| refused.into_error(object.py()))? {
                 Read::Value(value) => return Ok(Given::Extended(value)),
                 Read::Null => return Ok(Given::Null),
-                Read::Number(_) => {}
+                Read::Number(_) | Read::Text(_) => {}
             }
         }
         let document = document(object, None, EncodeOptions::default())?;

@@ -4,6 +4,7 @@
 //! a class made here cannot have.
 
 use std::io;
+use std::path::Path;
 
 use livebuf::{DeltaError, ErrorKind};
 use pyo3::exceptions::{PyBlockingIOError, PyMemoryError, PyOSError};
@@ -340,7 +341,11 @@ pub(crate) fn query(py: Python<'_>, error: &livebuf_query::QueryError) -> PyErr 
         Ok(classes) => classes.query.bind(py).clone(),
         Err(error) => return error,
     };
-    let arguments = (error.to_string(), kind as u8, kind.name(), None::<u64>, error.column());
+    let mut message = error.to_string();
+    if message.ends_with("found `/`") && error.column() == 1 {
+        message += "; pointer() takes a JSON pointer";
+    }
+    let arguments = (message, kind as u8, kind.name(), None::<u64>, error.column());
     PyErr::from_type(class, arguments)
 }
 
@@ -500,9 +505,13 @@ pub(crate) fn number(py: Python<'_>, failure: &io::Error) -> PyResult<i32> {
 }
 
 /// An error of a log.
-pub(crate) fn log(py: Python<'_>, failure: &livebuf_log::Error) -> PyErr {
+pub(crate) fn log(py: Python<'_>, failure: &livebuf_log::Error, path: &Path) -> PyErr {
     use livebuf_log::ErrorKind as Log;
-    let message = failure.to_string();
+    let mut message = failure.to_string();
+    let path = path.display().to_string();
+    if failure.offset().is_some() && !message.contains(&path) {
+        message = format!("{path}: {message}");
+    }
     if let Some(system) = failure.io_error() {
         return match number(py, system) {
             Ok(number) => PyOSError::new_err((number, message)),

@@ -646,8 +646,9 @@ pub(crate) fn numbers(
             .map(|column| column.slice(numbers.rows.start..numbers.rows.stop));
         let slots = column.as_ref().map(|column| slots(column, numbers.gaps)).transpose()?;
         let (Some(column), Some(slots)) = (column, slots.flatten()) else {
-            let message = "only numbers of one type, dates or times, without null, that lie next \
-                           to each other in memory can be looked at in place; numpy() copies others";
+            let message = "memoryview() and numpy(narrow=True, writable=True) take tensors, and numbers, \
+                           dates or times of one type, without null, of more than a few rows; numpy() \
+                           takes others, too";
             return Err(PyBufferError::new_err(message).into());
         };
         if fortran && slots.shape.iter().filter(|&&length| length != 1).count() > 1 {
@@ -702,6 +703,9 @@ pub(crate) struct Wish {
     pub(crate) writable: bool,
     pub(crate) masked: bool,
     pub(crate) narrow: bool,
+    /// On the document's memory wherever that has them as wide. Else numbers are copied even so: what
+    /// holds a document still does not hang on what is in it.
+    pub(crate) shares: bool,
 }
 
 /// What numpy is to make of an array on the stored numbers.
@@ -709,8 +713,9 @@ enum Then {
     Keep,
     /// The same bytes as another type.
     View(&'static str),
-    /// A copy.
+    /// A copy of this type.
     Cast(&'static str),
+    Copy,
 }
 
 impl Then {
@@ -718,27 +723,30 @@ impl Then {
         match self {
             Then::Keep => Ok(array),
             Then::View(dtype) => array.call_method1("view", (dtype,)),
+            // Copies, if it is of this type, too.
             Then::Cast(dtype) => array.call_method1("astype", (dtype,)),
+            Then::Copy => array.call_method0("copy"),
         }
     }
 
     /// Numbers become as wide as in exports to Arrow, unless they are those of tensors.
-    fn of(column: &livebuf::Column<'_, Checked>, narrow: bool) -> Held<Then> {
+    fn of(column: &livebuf::Column<'_, Checked>, wish: Wish) -> Held<Then> {
         use ColumnType::{F32, I8, I16, I32, MarkedF32, NumbersF32, U8, U16, U32, U64};
         if let Some((unit, is_as_wide)) = unit(column.column_type()) {
             return Ok(if is_as_wide { Then::View(unit) } else { Then::Cast(unit) });
         }
-        if narrow || column.tensor()?.is_some() {
+        if wish.narrow || column.tensor()?.is_some() {
             return Ok(Then::Keep);
         }
         let fits = |slot: &u64| i64::try_from(*slot).is_ok();
         Ok(match column.column_type() {
             I8 | I16 | I32 | U8 | U16 | U32 => Then::Cast("int64"),
             U64 if column.slots::<u64>().is_some_and(|slots| slots.iter().all(fits)) => {
-                Then::View("int64")
+                if wish.shares { Then::View("int64") } else { Then::Cast("int64") }
             }
             F32 | NumbersF32 | MarkedF32 => Then::Cast("float64"),
-            _ => Then::Keep,
+            _ if wish.shares => Then::Keep,
+            _ => Then::Copy,
         })
     }
 }
@@ -780,7 +788,8 @@ impl Numbers {
         copy: Option<bool>,
         list: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let wish = Wish { copy: copy == Some(true), ..Wish::default() };
+        let (copies, shares) = (copy == Some(true), copy == Some(false));
+        let wish = Wish { copy: copies, shares, ..Wish::default() };
         let made = match self.made(py, wish)? {
             Made::There(array) => {
                 let is_as_asked = dtype.map_or(Ok(true), |dtype| array.getattr("dtype")?.eq(dtype));
@@ -851,7 +860,9 @@ impl Numbers {
                     true => None,
                     // They were put together, and are gone afterwards.
                     false => match slots(&column, wish.masked)? {
-                        Some(slots) => Some(slots.copied(Then::of(&column, wish.narrow)?)),
+                        Some(slots) => {
+                            Some(slots.copied(Then::of(&column, Wish { shares: true, ..wish })?))
+                        }
                         None => tensors(&column)?,
                     },
                 };
@@ -898,12 +909,12 @@ impl Numbers {
         // The buffer keeps the column as it is.
         let numbers = exporter.get();
         let then = numbers.source.view().read(py, |value| {
-            let look = |column: livebuf::Column<'_, _>| Then::of(&column, wish.narrow);
+            let look = |column: livebuf::Column<'_, _>| Then::of(&column, wish);
             with_column(value, &numbers.path, numbers.rows, look)
         })?;
         let array = then.done(array)?;
         Ok(match (&then, wish.copy) {
-            (Then::Cast(_), _) => Made::Copy(array),
+            (Then::Cast(_) | Then::Copy, _) => Made::Copy(array),
             (_, true) => Made::Copy(array.call_method0("copy")?),
             (_, false) => Made::There(array),
         })

@@ -117,6 +117,8 @@ pub(crate) enum Read {
     Null,
     /// The text of a decimal with more digits than a value of that kind has: a JSON number.
     Number(String),
+    /// A moment with nanoseconds, which documents have no kind for.
+    Text(String),
 }
 
 impl Class {
@@ -170,7 +172,11 @@ impl Class {
                 if !object.is_exact_instance_of::<PyDateTime>() && object.ne(object)? {
                     return Ok(Read::Null);
                 }
-                return date_time(object).map(Read::Value);
+                let moment = date_time(object)?;
+                return Ok(match nanosecond(object)? {
+                    0 => Read::Value(moment),
+                    nanosecond => Read::Text(with_nanoseconds(&moment, nanosecond)),
+                });
             }
             Class::Decimal => return decimal(object),
             Class::Uuid => {
@@ -193,7 +199,7 @@ pub(crate) fn plain(object: Borrowed<'_, '_, PyAny>) -> Option<Extended> {
     }
     match class.read(&object).ok()? {
         Read::Value(value) => Some(value),
-        Read::Null | Read::Number(_) => None,
+        Read::Null | Read::Number(_) | Read::Text(_) => None,
     }
 }
 
@@ -255,21 +261,33 @@ fn time(object: &Bound<'_, PyAny>) -> Result<Time, Refused> {
     clock(object)
 }
 
+/// The nanoseconds of a moment beyond its microseconds, which pandas' Timestamp counts.
+fn nanosecond(object: &Bound<'_, PyAny>) -> PyResult<u32> {
+    if object.is_exact_instance_of::<PyDateTime>() {
+        return Ok(0);
+    }
+    match object.getattr_opt(intern!(object.py(), "nanosecond"))? {
+        Some(nanosecond) => nanosecond.extract(),
+        None => Ok(0),
+    }
+}
+
+/// A moment as `from_arrow` and numpy write one with nanoseconds.
+fn with_nanoseconds(moment: &Extended, nanosecond: u32) -> String {
+    let (local, zone) = match moment {
+        Extended::Timestamp(moment) => (moment.utc(), "Z"),
+        Extended::DateTime(local) => (*local, ""),
+        other => return other.to_string(),
+    };
+    let (hour, minute, second, micro) = local.time().hms();
+    let date = local.date();
+    format!("{date}T{hour:02}:{minute:02}:{second:02}.{micro:06}{nanosecond:03}{zone}")
+}
+
 /// A date and time of day, or a timestamp where there is a time zone.
 fn date_time(object: &Bound<'_, PyAny>) -> Result<Extended, Refused> {
     let py = object.py();
     let exact = object.cast_exact::<PyDateTime>();
-    if exact.is_err() {
-        // pandas' Timestamp counts nanoseconds.
-        if let Some(nanosecond) = object.getattr_opt(intern!(py, "nanosecond"))?
-            && nanosecond.ne(0)?
-        {
-            return refuse(
-                "a moment with nanoseconds cannot be stored, since documents keep microseconds; \
-                 store value.floor(\"us\")",
-            );
-        }
-    }
     let local = DateTime::new(date(object)?, clock(object)?);
     let zone = match exact {
         Ok(moment) => moment.get_tzinfo().map(Bound::into_any),

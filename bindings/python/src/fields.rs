@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyType, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 
 /// The fields of a class, as `livebuf/_types.py` finds them.
 #[pyclass(frozen, module = "livebuf._livebuf", name = "_Fields")]
@@ -17,19 +17,64 @@ pub(crate) struct Fields {
     pub(crate) as_array: bool,
     /// The value that stands for a missing field.
     pub(crate) unset: Option<Py<PyAny>>,
-    /// A method that gives what is stored instead.
-    pub(crate) method: Option<Py<PyString>>,
+    /// What gives what is stored instead, of an object.
+    pub(crate) method: Option<Py<PyAny>>,
+    /// How pydantic writes a model.
+    pub(crate) model: Option<Model>,
+}
+
+/// What a pydantic model says of its fields.
+pub(crate) struct Model {
+    /// Of each field.
+    pub(crate) parts: Vec<Part>,
+    /// Gives a dict with the fields that pydantic itself must write, of an object.
+    pub(crate) dump: Option<Py<PyAny>>,
+    /// Whether the one field's value stands for the object.
+    pub(crate) is_root: bool,
+}
+
+/// A model's parts as Python has them, its dump, and whether it is a root.
+type Given<'py> = (Vec<Bound<'py, PyAny>>, Option<Py<PyAny>>, bool);
+
+/// Where the value of a model's field comes from.
+pub(crate) enum Part {
+    /// The attribute.
+    Attribute,
+    /// The attribute, in which objects of classes derived from these have the fields of these.
+    Of(Py<PyTuple>),
+    /// pydantic's dict.
+    Dumped,
+    /// The attribute is a dict with more members, or `None`.
+    Extra,
+}
+
+impl Model {
+    fn new((parts, dump, is_root): Given<'_>) -> PyResult<Model> {
+        let parts = parts.into_iter().map(|part| {
+            Ok(match part.cast_into::<PyTuple>() {
+                Ok(classes) if classes.is_empty() => Part::Attribute,
+                Ok(classes) => Part::Of(classes.unbind()),
+                Err(other) => match other.into_inner().extract::<&str>()? {
+                    "extra" => Part::Extra,
+                    _ => Part::Dumped,
+                },
+            })
+        });
+        Ok(Model { parts: parts.collect::<PyResult<_>>()?, dump, is_root })
+    }
 }
 
 #[pymethods]
 impl Fields {
     #[new]
+    #[pyo3(signature = (names, tag=None, as_array=false, unset=None, method=None, model=None))]
     fn new(
         names: Vec<(Bound<'_, PyString>, Bound<'_, PyString>)>,
         tag: Option<(Bound<'_, PyString>, Py<PyAny>)>,
         as_array: bool,
         unset: Option<Py<PyAny>>,
-        method: Option<Py<PyString>>,
+        method: Option<Py<PyAny>>,
+        model: Option<Given<'_>>,
     ) -> PyResult<Fields> {
         let interned = |text: &Bound<'_, PyString>| -> PyResult<Py<PyString>> {
             Ok(PyString::intern(text.py(), text.to_str()?).unbind())
@@ -40,7 +85,11 @@ impl Fields {
             Some((key, value)) => Some((interned(&key)?, value)),
             None => None,
         };
-        Ok(Fields { names, tag, as_array, unset, method })
+        let model = match model {
+            Some(given) => Some(Model::new(given)?),
+            None => None,
+        };
+        Ok(Fields { names, tag, as_array, unset, method, model })
     }
 }
 

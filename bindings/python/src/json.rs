@@ -41,7 +41,7 @@ use crate::view::{Array, DETACH, Document, Object};
 #[pyfunction]
 #[pyo3(signature = (
     data, *, lines=false, tables=true, min_width=1, numbers="exact", duplicate_keys="last",
-    recognize=false, surrogates="error", skip_bad=None
+    recognize=false, surrogates="error", skip_bad=None, layout=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "options by their names")]
 pub(crate) fn from_json(
@@ -54,9 +54,10 @@ pub(crate) fn from_json(
     recognize: bool,
     surrogates: &str,
     skip_bad: Option<&Bound<'_, PyAny>>,
+    layout: Option<&str>,
 ) -> PyResult<Document> {
     let py = data.py();
-    encode::options(tables, min_width)?;
+    let tables = encode::options(tables, min_width, layout)?.tables;
     let options = ReadOptions::new()
         .tables(tables)
         .min_width(min_width)
@@ -248,6 +249,6 @@ pub(crate) fn to_json<'py>(
     let Some(file) = file else {
         return Ok(Some(text));
     };
-    py.import("livebuf._files")?.call_method1("dump", (file, text))?;
+    py.import("livebuf._files")?.call_method1("dump_text", (file, text))?;
     Ok(None)
 }

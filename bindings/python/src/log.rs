@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -163,7 +163,7 @@ impl Log {
             work(&mut state)
         });
         done.map_err(|fault| match fault {
-            Fault::Log(failure) => error::log(py, &failure),
+            Fault::Log(failure) => error::log(py, &failure, &self.path),
             Fault::Closed => error::closed_log(py),
             Fault::ReadOnly => error::read_only_log(py),
         })
@@ -188,7 +188,7 @@ impl Log {
             Ok(reader) => reader,
             Err(done) => return Ok(done),
         };
-        py.detach(|| work(&reader)).map_err(|failure| error::log(py, &failure))
+        py.detach(|| work(&reader)).map_err(|failure| error::log(py, &failure, &self.path))
     }
 
     fn length(&self, py: Python<'_>) -> PyResult<u64> {
@@ -222,6 +222,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 fn waiting<R: Send>(
     py: Python<'_>,
     timeout: Option<f64>,
+    path: &Path,
     open: impl Fn() -> livebuf_log::Result<R> + Send + Sync,
 ) -> PyResult<R> {
     let seconds = timeout.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)));
@@ -234,7 +235,7 @@ fn waiting<R: Send>(
         };
         let is_over = seconds.is_some_and(|seconds| start.elapsed() >= seconds);
         if is_over || failure.kind() != livebuf_log::ErrorKind::Locked {
-            return Err(error::log(py, &failure));
+            return Err(error::log(py, &failure, path));
         }
         py.detach(|| std::thread::sleep(pause));
         py.check_signals()?;
@@ -273,7 +274,7 @@ impl Log {
             return Err(PyValueError::new_err(message));
         }
         let decoder = r#type.map(decoder::of).transpose()?;
-        let state = waiting(py, timeout, || {
+        let state = waiting(py, timeout, &path, || {
             let options = LogOptions::new().sync(sync).compact_at(compact_at.unwrap_or(u64::MAX));
             let writes = |log| State::Writes(Box::new(log));
             match mode {
@@ -309,7 +310,7 @@ impl Log {
     #[staticmethod]
     fn repair<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyAny>> {
         let repaired = py.detach(|| livebuf_log::repair(&path));
-        let repaired = repaired.map_err(|failure| error::log(py, &failure))?;
+        let repaired = repaired.map_err(|failure| error::log(py, &failure, &path))?;
         let parts = (repaired.rows, repaired.lost_rows, repaired.lost_bytes, repaired.old);
         py.import("livebuf._files")?.getattr("Repaired")?.call1(parts)
     }
@@ -382,7 +383,7 @@ impl Log {
             let Some(before) = before else { return Ok(0) };
             let mut reader = LogReader::clone(&before);
             let refreshed = py.detach(|| reader.refresh());
-            let refreshed = refreshed.map_err(|failure| error::log(py, &failure))?;
+            let refreshed = refreshed.map_err(|failure| error::log(py, &failure, &self.path))?;
             let is_settled = self.with(py, |state| match state {
                 State::Reads(now) if Arc::ptr_eq(now, &before) => {
                     *now = Arc::new(reader);
@@ -569,6 +570,16 @@ impl Log {
         self.columns(py)?.between(column, low, high)
     }
 
+    /// A `pandas.DataFrame` of the columns: as `Table.to_pandas`.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        table::frame(slf.as_any(), "to_pandas")
+    }
+
+    /// A `polars.DataFrame` of the columns.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        table::frame(slf.as_any(), "to_polars")
+    }
+
     /// The same columns with other options for the export: as those of `Table.with_options`.
     #[pyo3(signature = (*, numbers="raise", mixed="text"))]
     fn with_options(&self, py: Python<'_>, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
@@ -608,7 +619,7 @@ impl Log {
         let opened = py.detach(|| LogReader::elsewhere(Remote(source), &name));
         Ok(Log {
             state: Mutex::new(State::Reads(Arc::new(
-                opened.map_err(|failure| error::log(py, &failure))?,
+                opened.map_err(|failure| error::log(py, &failure, &name))?,
             ))),
             found: Mutex::default(),
             path: name,
@@ -645,15 +656,19 @@ impl Log {
         if index < reader.stats().groups as usize {
             return Ok(Vec::new());
         }
-        let parts =
-            py.detach(|| reader.sound_tail()).map_err(|failure| error::log(py, &failure))?;
+        let parts = py
+            .detach(|| reader.sound_tail())
+            .map_err(|failure| error::log(py, &failure, &self.path))?;
         let parts = parts.into_iter().map(|(rows, found)| {
             let found = match found {
                 Ok(group) => {
                     let document = view::Document::owned(py, group.document())?;
                     Bound::new(py, document)?.into_any()
                 }
-                Err(failure) => error::log(py, &failure).into_value(py).into_bound(py).into_any(),
+                Err(failure) => {
+                    let failure = error::log(py, &failure, &self.path);
+                    failure.into_value(py).into_bound(py).into_any()
+                }
             };
             Ok((rows.start, rows.end, found))
         });
@@ -735,7 +750,7 @@ impl LogRows {
 
     /// Tells of damage.
     fn bad(&self, py: Python<'_>, failure: &livebuf_log::Error) -> PyResult<()> {
-        let failure = error::log(py, failure);
+        let failure = error::log(py, failure, self.reader.path());
         match &self.skip_bad {
             Some(function) => function.call1(py, (failure.into_value(py),)).map(drop),
             None => Err(failure),
@@ -861,6 +876,19 @@ impl LogColumns {
         }
     }
 
+    /// Raises what is wrong with the group that an export could not have, of which it knows the
+    /// text only.
+    fn damage(&self, py: Python<'_>, failure: &livebuf_arrow::Error) -> PyResult<()> {
+        if failure.kind() != livebuf_arrow::ErrorKind::Document {
+            return Ok(());
+        }
+        for index in 0..self.reader.group_count() {
+            py.detach(|| self.reader.group(index).map(drop))
+                .map_err(|failure| error::log(py, &failure, self.reader.path()))?;
+        }
+        Ok(())
+    }
+
     /// Raises `MissingKeyError` where rows are chosen by a column that none has.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         let Some((path, _)) = self.between.as_deref() else { return Ok(()) };
@@ -870,7 +898,7 @@ impl LogColumns {
         let mut missing = None;
         for index in 0..self.reader.group_count() {
             let group = py.detach(|| self.reader.group(index));
-            let group = group.map_err(|failure| error::log(py, &failure))?;
+            let group = group.map_err(|failure| error::log(py, &failure, self.reader.path()))?;
             let Some(group) = group else { break };
             let root = group.document().open().map_err(error::Fault::Core)?.root();
             match named(&root, path.clone()) {
@@ -907,6 +935,16 @@ impl LogColumns {
         Ok(LogColumns { between: Some(Arc::new(between)), ..self.clone() })
     }
 
+    /// A `pandas.DataFrame` of the columns: as `Table.to_pandas`.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        table::frame(slf.as_any(), "to_pandas")
+    }
+
+    /// A `polars.DataFrame` of the columns.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        table::frame(slf.as_any(), "to_polars")
+    }
+
     /// The same columns with other options for the export: as those of `Table.with_options`.
     #[pyo3(signature = (*, numbers="raise", mixed="text"))]
     fn with_options(&self, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
@@ -916,7 +954,9 @@ impl LogColumns {
     /// The columns' names and their Arrow types in words: as `Log.schema`.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        table::schema_of(py, py.detach(|| self.joined().columns()))
+        let columns = py.detach(|| self.joined().columns());
+        columns.as_ref().err().map_or(Ok(()), |failure| self.damage(py, failure))?;
+        table::schema_of(py, columns)
     }
 
     /// The Arrow C stream (the PyCapsule interface).
@@ -928,11 +968,15 @@ impl LogColumns {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         self.check(py)?;
         let joined = table::requested(self.joined(), requested_schema, Joined::requested_schema)?;
-        table::stream_capsule(py, || joined.stream())
+        let stream = py.detach(|| joined.stream());
+        stream.as_ref().err().map_or(Ok(()), |failure| self.damage(py, failure))?;
+        table::stream_capsule(py, || stream)
     }
 
     /// The Arrow C schema (the PyCapsule interface).
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        table::schema_capsule(py, || self.joined().schema())
+        let schema = py.detach(|| self.joined().schema());
+        schema.as_ref().err().map_or(Ok(()), |failure| self.damage(py, failure))?;
+        table::schema_capsule(py, || schema)
     }
 }

@@ -14,7 +14,7 @@ use livebuf::{Error, ErrorKind, Recorder, Result, Storage};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes};
+use pyo3::types::{PyByteArray, PyBytes, PyString};
 
 use crate::error::{self, expected};
 use crate::remote::Fetched;
@@ -565,7 +565,14 @@ impl Export {
         // SAFETY: an attached thread, a live object and a structure to fill.
         if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
             let what = "a buffer (bytes, bytearray, memoryview, mmap, …)";
-            return Err(expected(what, object));
+            let mut failure = expected(what, object);
+            if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
+                let class = object.get_type().name()?;
+                let message =
+                    format!("{what} is wanted, not {class}; load() and open() take a path");
+                failure = error::wrong_type(object.py(), message);
+            }
+            return Err(failure);
         }
         // SAFETY: as above.
         match unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &mut *view, flags) } {

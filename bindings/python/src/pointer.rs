@@ -8,7 +8,7 @@ use pyo3::types::PyTuple;
 use crate::decode;
 use crate::edit::{Aside, Start, Trash, edit};
 use crate::encode::Given;
-use crate::error::{self, Fault, Held};
+use crate::error::{Fault, Held};
 use crate::history::{Move, Step, Taken};
 use crate::memory::Memory;
 use crate::view::{Document, Found, Object, Site, State, View, is_container};
@@ -115,10 +115,11 @@ pub(crate) fn remove_at<'py>(
     start: Start<'_, 'py>,
     pointer: &str,
 ) -> PyResult<()> {
-    match edit_at(py, start, pointer, true, |editor, at| Ok(editor.remove_pointer(at)?))? {
-        true => Ok(()),
-        false => Err(error::missing_key(py, pointer)),
-    }
+    edit_at(py, start, pointer, true, |editor, at| match editor.remove_pointer(at)? {
+        true => Ok(true),
+        false => Err(Error::new(ErrorKind::NotFound, 0).into()),
+    })?;
+    Ok(())
 }
 
 /// Edits what a pointer leads to: sets or `removes` it. False where the edit says that it

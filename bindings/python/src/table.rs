@@ -9,7 +9,7 @@ use livebuf_arrow::{
     ArrowArray, ArrowArrayStream, ArrowSchema, ExportOptions, Exporter, ImportOptions, RecordBatch,
     TextLayout,
 };
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyList, PySlice, PyString, PyTuple};
 
@@ -215,6 +215,11 @@ pub(crate) fn keys_of(
     }
 }
 
+/// A frame of the columns: `make` is a function of `livebuf._frames`.
+pub(crate) fn frame<'py>(columns: &Bound<'py, PyAny>, make: &str) -> PyResult<Bound<'py, PyAny>> {
+    columns.py().import("livebuf._frames")?.call_method1(make, (columns,))
+}
+
 /// Options for values that have no type of Arrow in common.
 pub(crate) fn exact(numbers: &str, mixed: &str) -> PyResult<ExportOptions> {
     let numbers = match numbers {
@@ -400,6 +405,24 @@ impl Table {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let exporter = self.exporter(py)?;
         schema_capsule(py, || exporter.schema())
+    }
+
+    /// A `pandas.DataFrame` of the columns, of pandas' `ArrowDtype`: integers with nulls stay integers,
+    /// and nothing is rounded. Needs pandas and pyarrow.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        frame(slf.as_any(), "to_pandas")
+    }
+
+    /// A `polars.DataFrame` of the columns.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        frame(slf.as_any(), "to_polars")
+    }
+
+    /// Refuses: by this `pandas.DataFrame(table)` says what to call.
+    fn __iter__(&self) -> PyResult<Py<PyAny>> {
+        Err(PyTypeError::new_err(
+            "a Table is not iterated: table.to_pandas() is a frame of pandas, the array has the rows",
+        ))
     }
 
     /// Count of rows.
@@ -687,7 +710,8 @@ impl Column {
         masked: bool,
         narrow: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.numbers(py).array(py, Wish { copy, writable, masked, narrow })
+        let wish = Wish { copy, writable, masked, narrow, shares: false };
+        self.numbers(py).array(py, wish)
     }
 
     /// For `numpy.asarray(column)`: as `numpy()`, or for other values what numpy makes of a list.

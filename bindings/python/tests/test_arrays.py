@@ -81,7 +81,7 @@ class TestBuffers:
     )
     def test_what_is_not_of_one_type(self, values: list[Any]) -> None:
         doc = Document.from_python(values)
-        with pytest.raises(BufferError, match="numbers of one type"):
+        with pytest.raises(BufferError, match="numbers, dates or times of one type"):
             doc.root.memoryview()
         for narrow in (False, True):
             with pytest.raises(livebuf.WrongTypeError):
@@ -119,7 +119,7 @@ class TestNumpy:
     def test_no_copy(self) -> None:
         doc = Document.from_python({"f": [n / 3 for n in range(1000)]})
         whole = np.frombuffer(memoryview(doc), dtype=np.uint8)
-        for found in (doc["f"].numpy(), np.asarray(doc["f"]), np.asarray(doc["f"].column)):
+        for found in (doc["f"].numpy(narrow=True), np.asarray(doc["f"], copy=False)):
             assert np.shares_memory(found, whole)
             assert not found.flags.writeable and not found.flags.owndata
             assert found.tolist() == doc["f"].to_python()
@@ -211,12 +211,47 @@ class TestNumpy:
         with pytest.raises(livebuf.ExportedError):
             doc["v"].append(1)
 
+    @pytest.mark.parametrize(
+        "values",
+        [
+            [1, 2],
+            [1.5, 2.5],
+            [1 / 3, 2 / 3],
+            [1, 2**40],
+            [2**64 - 1] * 9,
+            [1e300] * 1000,
+            [True] * 9,
+        ],
+        ids=lambda values: str(values[:2]),
+    )
+    def test_what_numpy_gives_holds_no_document(self, values: list[Any]) -> None:
+        """Where numbers happened to be stored by 64 bits, the next edit raised ExportedError."""
+        doc = Document.from_python({"v": values, "rows": [{"x": value} for value in values]})
+        held = [doc["v"].numpy(), np.asarray(doc["v"]), np.asarray(doc["rows"].table["x"])]
+        doc["v"].append(3)
+        doc["rows"].append({"x": 3})
+        for found in held:
+            assert found.flags.writeable and found.tolist() == values
+
+    def test_few_rows(self) -> None:
+        rows = Document.from_python([{"id": n, "name": f"u{n}"} for n in range(2)]).root.table
+        for look in (
+            lambda: rows["id"].memoryview(),
+            lambda: rows["id"].numpy(narrow=True, writable=True),
+        ):
+            with pytest.raises(
+                (BufferError, livebuf.WrongTypeError), match="few rows; numpy"
+            ) as caught:
+                look()
+            assert "memory " not in str(caught.value)
+
     def test_numpy_asks(self) -> None:
         doc = livebuf.from_json('{"n": [1, 2], "w": [1.1, 2.2], "t": ["a"], "m": [1, null]}')
         assert np.array(doc["n"], dtype="f4").dtype == np.float32
         assert np.asarray(doc["n"], dtype="i1").tolist() == [1, 2]
         assert np.asarray(doc["w"], dtype="f8", copy=False).tolist() == [1.1, 2.2]
-        assert np.array(doc["w"]).flags.owndata and not np.asarray(doc["w"]).flags.owndata
+        assert np.array(doc["w"]).flags.owndata
+        assert not np.asarray(doc["w"], copy=False).flags.owndata
         for copied in ({"copy": False}, {"copy": False, "dtype": "f4"}):
             with pytest.raises(ValueError, match="copy"):
                 np.asarray(doc["n"], **copied)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import copy
 import gzip
+import io
 import json
 import pickle
 import re
+import tempfile
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import livebuf
 import pytest
+from livebuf import Document
 
 CLASSES = [getattr(livebuf, name) for name in livebuf.__all__ if name.endswith("Error")]
 
@@ -408,3 +412,59 @@ def test_printed_text_is_bounded() -> None:
         with pytest.raises(livebuf.LimitError, match="max_bytes="):
             action()
     assert len(livebuf.to_json(doc, indent=" " * 1_000_000, max_bytes=1 << 30)) > 5_000_000
+
+
+def test_messages_name_what_to_call(tmp_path: Path) -> None:
+    doc = Document.from_python({"a": {"b": [1]}})
+    cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: doc.query("/a/b"), livebuf.QueryError, r"pointer\(\) takes a JSON pointer"),
+        (lambda: livebuf.loads("x.lbuf"), TypeError, r"load\(\) and open\(\) take a path"),  # type: ignore[call-overload]
+        (lambda: livebuf.loads(tmp_path), TypeError, r"load\(\) and open\(\) take a path"),  # type: ignore[call-overload]
+        (lambda: doc.remove_pointer("/a/q/r"), livebuf.MissingKeyError, 'no "/a/q"'),
+        (lambda: doc["a"].remove_pointer("/q/r"), livebuf.MissingKeyError, 'no "/a/q"'),
+        (lambda: doc.remove_pointer("/a/b/7"), livebuf.MissingKeyError, 'no place "/a/b/7"'),
+    ]
+    for call, kind, match in cases:
+        with pytest.raises(kind, match=match):
+            call()
+    polars = pytest.importorskip("polars")
+    with pytest.raises(livebuf.EncodeError, match=r"from_arrow .* what its collect\(\) gives"):
+        livebuf.dumps(polars.LazyFrame({"a": [1]}))
+
+
+def test_json_to_files_that_are_open_for_text(tmp_path: Path) -> None:
+    value, text = {"é": 1}, '{"é":1}'
+    at = io.StringIO()
+    livebuf.to_json(value, at)
+    assert at.getvalue() == text
+    with open(tmp_path / "x.json", "w", encoding="utf-8") as file:
+        livebuf.to_json(value, file)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=tmp_path) as named:
+        livebuf.to_json(value, named)
+        named.flush()
+        assert (
+            Path(named.name).read_text("utf-8") == (tmp_path / "x.json").read_text("utf-8") == text
+        )
+    with pytest.raises(TypeError, match="wb"):
+        livebuf.dump(value, io.StringIO())  # type: ignore[arg-type]
+
+
+def test_layout_for_edits(tmp_path: Path) -> None:
+    rows = [{"id": n, "name": f"n{n}"} for n in range(50)]
+    expected = livebuf.dumps(rows, tables=False)
+    livebuf.dump(rows, tmp_path / "x.lbuf", layout="edits")
+    doc = Document.from_python(rows)
+    doc.compact(layout="edits")
+    for data in (
+        livebuf.dumps(rows, layout="edits"),
+        livebuf.dumps(Document.from_python(rows), layout="edits"),
+        livebuf.Encoder(layout="edits").encode(rows),
+        bytes(Document.from_python(rows, layout="edits")),
+        bytes(livebuf.from_json(livebuf.to_json(rows), layout="edits")),
+        (tmp_path / "x.lbuf").read_bytes(),
+        bytes(doc),
+    ):
+        assert data == expected
+    assert not Document(expected).root.table.stored
+    with pytest.raises(ValueError, match="layout must be"):
+        livebuf.dumps(rows, layout="columns")  # type: ignore[arg-type]

@@ -326,9 +326,24 @@ class TestPandas:
         assert doc.root.column.find(moment) == 1
         assert through([pd.NaT, None]) == [None, None]
         assert livebuf.default(pd.NaT) is None
-        with pytest.raises(livebuf.BadValueError, match=r"nanoseconds.*floor\(\"us\"\)"):
-            livebuf.dumps(pd.Timestamp(1))
         livebuf.dumps(pd.Timestamp(1).floor("us"))
+
+    def test_nanoseconds_have_one_rule(self) -> None:
+        """`dumps` of a Timestamp raised, where that of numpy's and `from_arrow` gave text."""
+        pd = pytest.importorskip("pandas")
+        for zone, text in (
+            (None, "2024-01-02T03:04:05.000000001"),
+            ("UTC", "2024-01-02T03:04:05.000000001Z"),
+            ("Europe/Berlin", "2024-01-02T02:04:05.000000001Z"),
+        ):
+            moment = pd.Timestamp("2024-01-02 03:04:05.000000001", tz=zone)
+            frame = pd.DataFrame({"at": [moment]})
+            doc = Document.from_python({"at": None})
+            doc["at"] = moment
+            assert through(moment) == doc["at"] == text
+            assert livebuf.from_arrow(frame)[0]["at"] == through(frame["at"].array)[0] == text
+            if zone is None:
+                assert through(moment.to_numpy()) == text
 
     def test_years(self) -> None:
         """Those of pandas go beyond 9999; its fields as a datetime say another year then."""

@@ -7,6 +7,8 @@ methods that lead to rows fail.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
@@ -105,7 +107,6 @@ class Spy:
 class TestTables:
     def test_nothing_of_a_sequence(self, table: livebuf.Table) -> None:
         for name in (
-            "__iter__",
             "__next__",
             "__contains__",
             "__reversed__",
@@ -118,9 +119,50 @@ class TestTables:
             "tolist",
         ):
             assert not hasattr(livebuf.Table, name), name
+        # By this `pandas.DataFrame(table)` says what to call.
+        with pytest.raises(TypeError, match=r"table.to_pandas\(\) is a frame of pandas"):
+            iter(table)
         for action in (list, lambda t: t[0], lambda t: next(iter(t)), memoryview, lambda t: 1 in t):
             with pytest.raises(TypeError):
                 action(table)
+
+    def test_frames_of_pandas_and_polars(self, tmp_path: Path) -> None:
+        """`pandas.DataFrame(table)` said "constructor not properly called!", and nothing else was
+        there."""
+        pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+        rows = [{"n": 2**53 + 1, "s": "a", "day": date(2024, 2, 29)}, {"n": None, "x": [1]}]
+        with livebuf.Log(tmp_path / "x.lblog", "x") as log:
+            log.extend(rows)
+            table = livebuf.Document.from_python(rows).root.table
+            for columns in (table, log, log.select(["n", "s", "day", "x"])):
+                frame = columns.to_pandas()
+                assert isinstance(frame, pd.DataFrame)
+                assert [str(kind) for kind in frame.dtypes[:3]] == [
+                    "int64[pyarrow]",
+                    "string[pyarrow]",
+                    "date32[day][pyarrow]",
+                ]
+                assert frame["n"][0] == 2**53 + 1 and frame["n"].isna()[1]
+                assert columns.to_polars().equals(pl.DataFrame(table))
+        assert livebuf.Document.from_python([]).root.table.to_pandas().shape == (0, 0)
+        with pytest.raises(TypeError, match=r"to_pandas\(\)"):
+            pd.DataFrame(table)
+
+    def test_frames_need_their_package(self) -> None:
+        code = (
+            "import sys; sys.modules['pandas'] = sys.modules['polars'] = None; import livebuf\n"
+            "table = livebuf.Document.from_python([{'n': 1}]).root.table\n"
+            "for make in (table.to_pandas, table.to_polars):\n"
+            "    try: make()\n"
+            "    except ModuleNotFoundError as error: print(error)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.splitlines() == [
+            "to_pandas() needs pandas: pip install pandas",
+            "to_polars() needs polars: pip install polars",
+        ]
 
     def test_the_spy_sees_rows(self, table: livebuf.Table) -> None:
         """The assertion of the tests below can fail: also for what is called from C."""

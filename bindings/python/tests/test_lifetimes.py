@@ -608,11 +608,11 @@ class TestExports:
     EXPORTS: dict[str, Callable[[Document], Any]] = {
         "memoryview": lambda d: memoryview(d),
         "memoryview of numbers": lambda d: d["numbers"].memoryview(),
-        "numpy": lambda d: d["numbers"].numpy(),
-        "numpy.asarray": lambda d: np.asarray(d["numbers"]),
+        "numpy": lambda d: d["numbers"].numpy(narrow=True),
+        "numpy.asarray": lambda d: np.asarray(d["numbers"], copy=False),
         "writable numpy": lambda d: d["numbers"].numpy(writable=True, narrow=True),
-        "column": lambda d: d["rows"].table.column("id").numpy(),
-        "slice of numpy": lambda d: d["numbers"].numpy()[2:5][::2],
+        "column": lambda d: d["rows"].table.column("id").numpy(narrow=True),
+        "slice of numpy": lambda d: d["numbers"].numpy(narrow=True)[2:5][::2],
         "stream": lambda d: d["rows"].table.__arrow_c_stream__(),
     }
 
@@ -716,9 +716,9 @@ class TestExports:
         doc = Document(livebuf.dumps([1, 2, 3], min_width=8))
         with pytest.raises((livebuf.ReadOnlyError, livebuf.WrongTypeError)):
             doc.root.numpy(writable=True, narrow=True)
-        assert not doc.root.numpy().flags.writeable
+        assert not doc.root.numpy(narrow=True).flags.writeable
         with pytest.raises(ValueError):
-            doc.root.numpy()[0] = 5
+            doc.root.numpy(narrow=True)[0] = 5
 
 
 def run(workers: list[Callable[[], None]]) -> None:

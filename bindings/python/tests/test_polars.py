@@ -62,6 +62,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+JSON = livebuf.polars._TYPES.json
+
+
 def scan(paths: Any, **how: Any) -> Any:
     return livebuf.polars.scan(paths, "/rows", **how)
 
@@ -234,8 +237,61 @@ class TestSchemas:
         assert found.schema == {"n": pl.Float64, **lists}
         assert found["tags"].to_list()[9:13] == [["a"], [], ["a"], ["a", "a"]]
         put(tmp_path / "c.lbuf", [{"n": {"x": 1}}])
-        with pytest.raises(livebuf.WrongTypeError, match=r"c.lbuf: column 'n' is Float64 in files"):
-            scan(tmp_path)
+        with pytest.raises(livebuf.WrongTypeError, match=r"c.lbuf: column 'n' is numbers in files"):
+            scan(tmp_path, mixed="raise")
+
+    @pytest.mark.parametrize("apart", [False, True])
+    def test_kinds_in_one_file_and_in_several(self, tmp_path: Path, apart: bool) -> None:
+        """`mixed=` and `numbers=` had no effect on kinds that differ between files."""
+        large = 2**53 + 1
+        cases: list[tuple[list[Any], dict[str, Any], Any, list[Any]]] = [
+            ([1, "A1"], {}, pl.String(), ["1", "A1"]),
+            ([1, "A1"], {"mixed": "json"}, JSON, ["1", '"A1"']),
+            ([1, {"q": 1}], {}, pl.String(), ["1", '{"q":1}']),
+            ([{"q": 1}, [1]], {"mixed": "json"}, JSON, ['{"q":1}', "[1]"]),
+            ([True, 1], {"mixed": "json"}, JSON, ["true", "1"]),
+            ([datetime.date(2024, 2, 29), 1.5], {}, pl.String(), ["2024-02-29", "1.5"]),
+            ([1, 2.5], {"numbers": "decimal"}, pl.Float64(), [1.0, 2.5]),
+            ([1, 2.5], {"numbers": "text"}, pl.Float64(), [1.0, 2.5]),
+            ([2.25, large], {"numbers": "decimal"}, pl.Decimal(38, 2), [Decimal("2.25"), large]),
+            ([2.5, large], {"numbers": "text"}, pl.String(), ["2.5", str(large)]),
+            ([2.5, large], {"numbers": "float"}, pl.Float64(), [2.5, float(large)]),
+            ([1, 2**64 - 1], {}, pl.UInt64(), [1, 2**64 - 1]),
+            ([-1, 2**64 - 1], {"numbers": "decimal"}, pl.Decimal(38, 0), [-1, 2**64 - 1]),
+            ([-1, 2**64 - 1], {"numbers": "text"}, pl.String(), ["-1", str(2**64 - 1)]),
+            ([1, Decimal("1.50")], {}, pl.Decimal(38, 2), [1, Decimal("1.5")]),
+            ([0.5, Decimal("1.50")], {"numbers": "decimal"}, pl.Decimal(38, 2), [0.5, 1.5]),
+            ([0.5, Decimal("1.50")], {"numbers": "text"}, pl.String(), ["0.5", "1.50"]),
+        ]
+        for number, (values, how, dtype, expected) in enumerate(cases):
+            rows = [{"v": value, "w": {"deep": value}} for value in values]
+            for file, part in enumerate([[row] for row in rows] if apart else [rows]):
+                (tmp_path / f"{number}").mkdir(exist_ok=True)
+                put(tmp_path / f"{number}" / f"{file}.lbuf", part)
+            found = scan(tmp_path / f"{number}", **how).collect()
+            assert found.schema["v"] == dtype, (values, how)
+            assert found["v"].to_list() == expected, (values, how)
+            assert found.schema["w"] == pl.Struct({"deep": dtype}), (values, how)
+
+    def test_kinds_of_several_files_that_are_refused(self, tmp_path: Path) -> None:
+        for number, (values, how, match) in enumerate(
+            (
+                (
+                    [1, "A1"],
+                    {"mixed": "raise"},
+                    r"1.lbuf: column 'v.x' is Int64 .* String here: set",
+                ),
+                ([0.5, Decimal(1)], {}, r"1.lbuf: column 'v.x' is Float64 .*set numbers="),
+                ([0.5, 2**53 + 1], {}, r"1.lbuf, rows 0 to 1: .* fit float64; numbers= may be"),
+                ([-1, 2**64 - 1], {}, r"0.lbuf, rows 0 to 1: .*-1 does not fit uint64"),
+                ([1e300, 2**53 + 1], {"numbers": "decimal"}, r"column 'v.x': .*more digits"),
+            )
+        ):
+            (tmp_path / f"{number}").mkdir()
+            for file, value in enumerate(values):
+                put(tmp_path / f"{number}" / f"{file}.lbuf", [{"v": {"x": value}}])
+            with pytest.raises(livebuf.WrongTypeError, match=match):
+                scan(tmp_path / f"{number}", **how).collect()  # type: ignore[arg-type]
 
     def test_of_all_files(self, tmp_path: Path) -> None:
         found = scan(self.files(tmp_path)).collect()
@@ -276,8 +332,9 @@ class TestSchemas:
             with pytest.raises(ValueError, match=r"must be"):
                 scan(folder, **how)
         put(folder / "empty.lbuf", [])
-        with pytest.raises(ValueError, match=r"empty.lbuf: no file has rows"):
-            scan(folder / "empty.lbuf")
+        # As `polars.DataFrame` of the table.
+        assert scan(folder / "empty.lbuf").collect().shape == (0, 0)
+        assert scan(folder / "empty.lbuf").select(pl.len()).collect().item() == 0
         assert scan(folder / "empty.lbuf", schema={"n": pl.Int8}).collect().is_empty()
 
 
@@ -405,6 +462,30 @@ class TestLogs:
 
 
 class TestDamage:
+    def test_a_damaged_log(self, tmp_path: Path) -> None:
+        """It was a WrongTypeError wherever columns were looked for."""
+        path = tmp_path / "x.lblog"
+        with livebuf.Log(path, "x") as log:
+            log.extend({"n": n} for n in range(70_000))
+        data = bytearray(path.read_bytes())
+        data[data.index(b"\xab\x4cBG") + 60] ^= 0xFF
+        path.unlink()
+        path.write_bytes(data)
+        for read in (
+            lambda: scan(path).collect(),
+            lambda: scan(path, schema={"n": pl.Int64}).collect(),
+            lambda: pl.DataFrame(livebuf.Log(path)),
+            lambda: pl.Schema(livebuf.Log(path)),
+            lambda: pl.DataFrame(livebuf.Log(path).select(["n"])),
+            lambda: pl.DataFrame(livebuf.Log(path).between("n", 1, 5)),
+            lambda: livebuf.Log(path).schema,
+            lambda: list(livebuf.Log(path)),
+            lambda: livebuf.Log(path)[0],
+        ):
+            with pytest.raises(livebuf.DamagedError, match=r"x.lblog: the log is") as caught:
+                read()
+            assert caught.value.offset == 64 and str(caught.value).count("x.lblog") == 1
+
     def test_a_damaged_file_in_a_folder(self, folder: Path) -> None:
         (folder / "b0.lbuf").write_bytes(b"no document at all")
         with pytest.raises(livebuf.DamagedError, match=r"b0.lbuf: not a LiveBuf document"):

@@ -35,6 +35,7 @@ import attrs
 import livebuf
 import msgspec
 import pydantic
+import pydantic_core
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -732,6 +733,169 @@ def test_pydantic() -> None:
 def test_what_models_say_of_their_serializing(model: Any) -> None:
     assert livebuf.loads(livebuf.dumps(model)) == model.model_dump()
     assert livebuf.loads(livebuf.dumps([model] * 3)) == [model.model_dump()] * 3
+
+
+class Point3(pydantic.BaseModel):
+    x: int = pydantic.Field(1, serialization_alias="X")
+    seen: dt.date = dt.date(2024, 2, 29)
+
+
+class Secret(Point3):
+    """pydantic writes the fields of the class that a field is declared as."""
+
+    password: str = "hunter2"
+
+
+class ByAlias(pydantic.BaseModel, serialize_by_alias=True, alias_generator=str.upper):
+    ab: int = 1
+
+
+class Hiding(pydantic.BaseModel):
+    only_json: int = 3
+
+    @pydantic.field_serializer("only_json", when_used="json")
+    def hide(self, value: int) -> str:
+        return "*" * value
+
+
+class Wrapped(pydantic.BaseModel):
+    x: set[int] = {1}
+
+    @pydantic.model_serializer(mode="wrap")
+    def wrap(self, handler: Any) -> Any:
+        return {"wrapped": handler(self)}
+
+
+class Points(pydantic.RootModel[list[Point3]]):
+    pass
+
+
+class Kind1(pydantic.BaseModel):
+    kind: Literal["one"] = "one"
+
+
+class Kind2(pydantic.BaseModel):
+    kind: Literal["two"] = "two"
+    points: Points = Points([Secret()])
+
+
+@pydantic.dataclasses.dataclass(config={"serialize_by_alias": True})
+class Aliased:
+    user_id: int = pydantic.Field(1, alias="userId")
+    hidden: int = pydantic.Field(2, exclude=True)
+
+    @pydantic.computed_field  # type: ignore[prop-decorator]
+    @property
+    def double(self) -> int:
+        return 2 * self.user_id
+
+
+# Types of fields, and values of them.
+FIELDS: list[tuple[Any, list[Any]]] = [
+    (int, [5]),
+    (str | None, ["a", None]),
+    (dt.date, [dt.date(2024, 2, 29)]),
+    (dict[str, dt.date], [{"a": dt.date(2024, 2, 29)}]),
+    (dict[int, set[int]], [{1: {2}}]),
+    (dict[dt.date, Point3], [{dt.date(2024, 2, 29): Secret()}]),
+    (dict, [{1: {2}, None: 3, 2.5: b"x"}]),
+    (set[str], [{"a"}]),
+    (frozenset[uuid.UUID], [frozenset([uuid.UUID(int=1)])]),
+    (collections.deque[int], [collections.deque([1])]),
+    (collections.abc.Sequence[dt.date], [(dt.date(2024, 2, 29),)]),
+    (tuple[int, set[int]], [(1, {2})]),
+    (pydantic.HttpUrl, [pydantic.HttpUrl("https://livebuf.example")]),
+    (list[pydantic.HttpUrl | int], [[pydantic.HttpUrl("https://livebuf.example"), 1]]),
+    (pydantic.SecretStr, [pydantic.SecretStr("hunter2")]),
+    (pydantic.ByteSize, [5]),
+    (bytes, [b"x"]),
+    (Decimal, [Decimal("1.50")]),
+    (Any, [{"a": {1}}, Secret(), Wrapped(), {2: pydantic.HttpUrl("https://livebuf.example")}]),
+    (Point3, [Point3(), Secret()]),
+    (list[Point3], [[Point3(), Secret()]]),
+    (pydantic.SerializeAsAny[Point3], [Secret()]),
+    (Secret | Point3, [Secret(), Point3()]),
+    (Annotated[Point3, pydantic.PlainSerializer(lambda point: point.x)], [Point3()]),
+    (Annotated[Kind1 | Kind2, pydantic.Field(discriminator="kind")], [Kind1(), Kind2()]),
+    (Points, [Points([Secret()])]),
+    (pydantic.RootModel[pydantic.HttpUrl], [pydantic.HttpUrl("https://livebuf.example")]),
+    (ByAlias, [ByAlias()]),
+    (Hiding, [Hiding()]),
+    (Wrapped, [Wrapped()]),
+    (list[Wrapped], [[Wrapped()]]),
+    (Aliased, [Aliased()]),
+    (Point, [Point(1)]),
+    (uuid.UUID, [uuid.UUID(int=2)]),
+]
+
+
+@st.composite
+def shapes(draw: st.DrawFn) -> pydantic.BaseModel:
+    """A model of a random class."""
+    fields: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    for number in range(draw(st.integers(0, 5))):
+        kind, known = draw(st.sampled_from(FIELDS))
+        options: dict[str, Any] = {"exclude": draw(st.sampled_from([None, None, None, True]))}
+        if draw(st.booleans()):
+            options["serialization_alias"] = f"alias{number}"
+        if draw(st.integers(0, 9)) == 0:
+            options["exclude_if"] = lambda _: True
+        fields[f"f{number}"] = (kind, pydantic.Field(**options))
+        values[f"f{number}"] = draw(st.sampled_from(known))
+    namespace: dict[str, Any] = {}
+    if draw(st.booleans()):
+
+        def computed(self: Any) -> set[int]:
+            return {1}
+
+        computed.__annotations__ = {"return": draw(st.sampled_from([set[int], Any]))}
+        namespace["computed"] = pydantic.computed_field(alias="COMPUTED")(property(computed))
+    config = {"serialize_by_alias": draw(st.booleans()), "arbitrary_types_allowed": True}
+    if draw(st.booleans()):
+        config["extra"] = "allow"
+        values["more"] = {1}
+    namespace |= {"__module__": __name__, "model_config": config}
+    base = type(pydantic.BaseModel)("Base", (pydantic.BaseModel,), namespace)
+    made: Any = pydantic.create_model("Shape", __base__=base, **fields)
+    model: pydantic.BaseModel = made(**values)
+    return model
+
+
+@given(shapes())
+def test_models_are_stored_as_pydantic_writes_them(model: pydantic.BaseModel) -> None:
+    """Aliases were not heeded, `RootModel` became an object of "root", and sets and URLs raised."""
+    expected = model.model_dump(mode="json")
+    stored = livebuf.loads(livebuf.dumps(model))
+    # Dates and their like stay.
+    assert pydantic_core.to_jsonable_python(stored) == expected
+    assert list(stored) == list(expected)
+    assert livebuf.loads(livebuf.dumps([model] * 3)) == [stored] * 3
+    assert livebuf.loads(livebuf.dumps(pydantic.RootModel[type(model)](model))) == stored
+
+
+def test_models_keep_what_documents_have() -> None:
+    assert livebuf.loads(livebuf.dumps(Secret())) == {
+        "x": 1,
+        "seen": dt.date(2024, 2, 29),
+        "password": "hunter2",
+    }
+    held = pydantic.create_model("Held", at=(Point3, ...), days=(set[dt.date], ...))
+    day = dt.date(2024, 2, 29)
+    assert livebuf.loads(livebuf.dumps(held(at=Secret(), days={day}))) == {
+        "at": {"x": 1, "seen": day},
+        "days": [day],
+    }
+
+
+def test_classes_of_pydantic_are_read_by_their_aliases() -> None:
+    """The aliases of a pydantic dataclass were passed over, so that its fields took defaults."""
+    assert through({"userId": 7}, Aliased) == Aliased(userId=7)
+    assert through([{"userId": 7}], list[Aliased | None]) == [Aliased(userId=7)]
+    assert through(Aliased(userId=7), Aliased) == Aliased(userId=7)
+    assert through(Points([Point3()]).model_dump(by_alias=False), Points) == Points([Point3()])
+    assert through({"AB": 2}, ByAlias).ab == 2
+    assert "object is wanted" in refused(5, Aliased)
 
 
 def test_views_in_models() -> None:

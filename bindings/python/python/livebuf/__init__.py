@@ -15,7 +15,7 @@ b'{"users":[{"name":"Augusta"},{"name":"Grace"}]}'
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping, MutableSequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _files
 from ._errors import (
@@ -250,6 +250,7 @@ def dump(
     default: Callable[[Any], Any] | None = None,
     tables: bool = True,
     sort_keys: bool = False,
+    layout: Literal["edits"] | None = None,
 ) -> None:
     """Writes `dumps(obj)` to a file: a path, a URL of fsspec, or a file object that is open for
     writing in binary mode.
@@ -258,7 +259,8 @@ def dump(
     file is on the disk afterwards. Processes that have the old file open keep reading the old
     one. Raises `BlockingIOError` while somebody edits it (`open(path, "r+")`).
     """
-    _files.dump(file, dumps(obj, default=default, tables=tables, sort_keys=sort_keys))
+    data = dumps(obj, default=default, tables=tables, sort_keys=sort_keys, layout=layout)
+    _files.dump(file, data)
 
 
 @overload

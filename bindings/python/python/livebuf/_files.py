@@ -183,6 +183,14 @@ def dump(file: Any, data: bytes) -> None:
         write(file, data)
 
 
+def dump_text(file: Any, data: bytes) -> None:
+    """The same with UTF-8, which file objects that are open for text take, too."""
+    if hasattr(file, "encoding"):
+        file.write(data.decode())
+    else:
+        dump(file, data)
+
+
 def open_object(file: Any, mode: str, trusted: bool) -> Document:
     if hasattr(file, "read") and mode not in ("r", "c"):
         raise ValueError(

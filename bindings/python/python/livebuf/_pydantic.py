@@ -25,7 +25,9 @@ def core_schema(cls: type[Any]) -> Any:
         raise ValueError(f"livebuf.{cls.__name__} is wanted, not {type(value).__name__}")
 
     plain = schemas.plain_serializer_function_ser_schema(lambda value: value.to_python())
-    return schemas.no_info_plain_validator_function(view, serialization=plain)
+    # By this `dumps` knows that it stores the field itself.
+    mark = {"livebuf": True}
+    return schemas.no_info_plain_validator_function(view, serialization=plain, metadata=mark)
 
 
 def json_schema(cls: type[Any]) -> dict[str, Any]:

@@ -324,7 +324,9 @@ def named(path: str, rows: tuple[int, int] | None = None) -> Iterator[None]:
     try:
         yield
     except Error as error:
-        message = error.args[0] if error.args else ""
+        message = str(error.args[0]) if error.args else ""
+        # What a log says of its damage has the path.
+        message = message.removeprefix(f"{path}: ")
         error.args = (f"{where}: {message}", *error.args[1:])
         raise
     except OSError:
@@ -332,7 +334,9 @@ def named(path: str, rows: tuple[int, int] | None = None) -> Iterator[None]:
         raise
     except Exception as error:
         # What a consumer of Arrow makes of an error in the stream.
-        raise WrongTypeError(f"{where}: {error}", 24, "WrongType") from error
+        hint = '; numbers= may be "decimal", "text", or "float", which rounds'
+        hint = hint if str(error).endswith("does not fit float64") else ""
+        raise WrongTypeError(f"{where}: {error}{hint}", 24, "WrongType") from error
 
 
 def guarded(work: Callable[[], T], on_error: OnFileError) -> T | None:
@@ -383,17 +387,12 @@ class Source:
             lambda: open_rows(path, self.table, self.trusted, self.options), self.on_error
         )
 
-    def infer(
-        self,
-        infer_files: int | None,
-        convert: Callable[[Schema], T],
-        join: Callable[[T, T], T],
-    ) -> T:
-        """The columns of all files, or of the first ones that have rows, as the engine has them.
-        They are inferred from all rows of each file. `join` gives the columns of both, and raises
-        `TypeError` where two of one name have no type in common."""
+    def infer(self, infer_files: int | None, types: Types) -> Any:
+        """The columns of all files, or of the first ones that have rows, as the engine has them;
+        none where no file has rows. They are inferred from all rows of each file. Raises
+        `WrongTypeError` where two of one name have no type in common."""
         positive("infer_files", infer_files)
-        joined: T | None = None
+        joined = Joined(self, types)
         seen = 0
         for path in self.files:
             if seen == infer_files:
@@ -404,21 +403,17 @@ class Source:
             there = False
             for look in rows.schemas(self.on_error == "skip"):
 
-                def work(path: str = path, look: Callable[[], Schema] = look) -> T:
+                def work(path: str = path, look: Callable[[], Schema] = look) -> Any:
                     with named(path):
-                        return convert(look())
+                        return types.schema(look())
 
                 schema = guarded(work, self.on_error)
                 if schema is not None:
                     there = True
                     with named(path):
-                        joined = schema if joined is None else join(joined, schema)
+                        joined.add(schema)
             seen += there
-        if joined is None:
-            raise ValueError(
-                f"{self.files[0]}: no file has rows to infer a schema from; give a schema"
-            )
-        return joined
+        return joined.schema()
 
     def parts(self, part_rows: int | None = PART_ROWS) -> list[Part]:
         """All rows: those of large local files in parts of at most so many rows. A file at a URL
@@ -435,7 +430,8 @@ class Source:
                 parts += [
                     Part(path, start, min(start + part_rows, rows.num_rows)) for start in bounds
                 ]
-        return parts
+        # Engines want one, if it has no rows.
+        return parts or [Part(self.files[0], 0, 0)]
 
     def tables(self, part: Part, batch_rows: int) -> Iterator[tuple[int, Table | PartialTable]]:
         """The rows of a part, in tables of at most so many rows, with each one's first row."""
@@ -479,15 +475,14 @@ class Source:
         self,
         part: Part,
         table: Table | PartialTable,
-        schema: T,
-        convert: Callable[[Schema], T],
-        fields: Callable[[Any], Iterable[tuple[str, Any]]],
+        schema: Any,
+        types: Types,
     ) -> None:
         """Raises `WrongTypeError` where a table has a field that the schema has not, within
-        objects, too. `fields` gives the fields below a type, or the one of a list's elements."""
+        objects, too."""
         with named(part.path):
-            found = convert(Schema(table))
-        extra = _extra(found, schema, fields)
+            found = types.schema(Schema(table))
+        extra = _extra(found, schema, types.below)
         if extra is not None:
             with named(part.path):
                 raise WrongTypeError(
@@ -519,56 +514,231 @@ def _extra(
     return None
 
 
-# ---- Schemas of pyarrow -----------------------------------------------------------------------
+# ---- Schemas of several files -------------------------------------------------------------------
 
 
-def arrow_fields(kind: Any) -> list[tuple[str, Any]]:
-    """The fields of a schema or a struct of pyarrow; of a list its elements."""
-    if hasattr(kind, "value_type") and not hasattr(kind, "index_type"):
-        return [("[]", kind.value_type)]
-    is_struct = hasattr(kind, "names") or str(kind).startswith("struct<")
-    return [(field.name, field.type) for field in kind] if is_struct else []
+# What a type of numbers is: "int", "uint" or "float" with its bits, or "decimal" with its scale.
+Number = tuple[str, int]
 
 
-def join_arrow(one: Any, two: Any) -> Any:
-    """The columns of two schemas of pyarrow. Numbers, and nulls, have a wider type in common; texts
-    and other values that are no objects and no arrays have text."""
-    import pyarrow as pa
+class Types(ABC):
+    """Schemas and types of an engine."""
 
-    def wider(name: str, one: Any, two: Any) -> Any:
-        is_ = pa.types
-        if one.equals(two) or is_.is_null(two):
+    text: Any
+    null: Any
+    json: Any
+
+    @abstractmethod
+    def schema(self, schema: Schema) -> Any:
+        """The engine's schema."""
+
+    @abstractmethod
+    def frame(self, batch: Batch) -> Any:
+        """The engine's rows."""
+
+    @abstractmethod
+    def fields(self, kind: Any) -> list[tuple[str, Any]] | None:
+        """The fields of a schema or a struct; `None` for other types."""
+
+    @abstractmethod
+    def element(self, kind: Any) -> Any:
+        """The type of a list's elements; `None` for other types."""
+
+    @abstractmethod
+    def columns(self, fields: dict[str, Any]) -> Any:
+        """A schema."""
+
+    @abstractmethod
+    def struct(self, fields: dict[str, Any]) -> Any: ...
+
+    @abstractmethod
+    def list_of(self, element: Any) -> Any: ...
+
+    @abstractmethod
+    def number(self, kind: Any) -> Number | None:
+        """What a type of numbers is; `None` for other types."""
+
+    @abstractmethod
+    def of_number(self, number: Number) -> Any: ...
+
+    @abstractmethod
+    def relaxed(self, one: Any, two: Any) -> Any:
+        """The type that holds texts, times or durations of both types; `None` where they are of
+        several kinds."""
+
+    def below(self, kind: Any) -> list[tuple[str, Any]]:
+        """The fields of a schema or a struct; of a list its elements."""
+        element = self.element(kind)
+        return [("[]", element)] if element is not None else self.fields(kind) or []
+
+
+class Struct(NamedTuple):
+    """Objects of several files."""
+
+    fields: dict[str, Any]
+
+
+class Elements(NamedTuple):
+    """Lists of several files."""
+
+    element: Any
+
+
+class Several(NamedTuple):
+    """Numbers of several types."""
+
+    numbers: frozenset[Number]
+
+
+class Joined:
+    """The columns of several files: the types that one file with all of the rows had."""
+
+    def __init__(self, source: Source, types: Types) -> None:
+        self.source = source
+        self.types = types
+        self.numbers = source.options.get("numbers", "raise")
+        self.mixed = source.options.get("mixed", "text")
+        self.found = Struct({})
+
+    def add(self, schema: Any) -> None:
+        self.found = self._joined("", self.found, dict(self.types.fields(schema) or ()))
+
+    def _joined(self, above: str, one: Struct, two: dict[str, Any]) -> Struct:
+        fields = dict(one.fields)
+        for name, kind in two.items():
+            known = fields.get(name)
+            wider = kind if known is None else self._wider(above + name, known, kind)
+            fields[name] = wider
+        return Struct(fields)
+
+    def _wider(self, name: str, one: Any, two: Any) -> Any:
+        """What has the values of both."""
+        types, found, before = self.types, (Struct, Elements, Several), one
+        if not isinstance(one, found):
+            if one == two or two == types.null:
+                return one
+            if one == types.null:
+                return two
+            if (fields := types.fields(one)) is not None and two != types.json:
+                one = Struct(dict(fields))
+            elif (element := types.element(one)) is not None:
+                one = Elements(element)
+            elif (number := types.number(one)) is not None:
+                one = Several(frozenset([number]))
+        elif two == types.null:
             return one
-        if is_.is_null(one):
-            return two
-        if is_.is_struct(one) and is_.is_struct(two):
-            return pa.struct(joined(f"{name}.", one, two))
-        elements = [getattr(kind, "value_type", None) for kind in (one, two)]
-        if None not in elements and not any(is_.is_dictionary(kind) for kind in (one, two)):
-            return pa.list_(wider(f"{name}[]", *elements))
-        try:
-            pair = [pa.schema([pa.field("", kind)]) for kind in (one, two)]
-            return pa.unify_schemas(pair, promote_options="permissive").field(0).type
-        except pa.ArrowException as error:
-            nested = any(is_.is_nested(kind) for kind in (one, two))
-            if not nested and (is_.is_string(one) or is_.is_string(two)):
-                return pa.string()
-            raise differ(name, one, two) from error
+        fields, element, number = types.fields(two), types.element(two), types.number(two)
+        if isinstance(one, Struct) and fields is not None:
+            return self._joined(f"{name}.", one, dict(fields))
+        if isinstance(one, Elements) and element is not None:
+            return Elements(self._wider(f"{name}[]", one.element, element))
+        if isinstance(one, Several) and number is not None:
+            several = Several(one.numbers | {number})
+            if self.numbers in ("raise", "float") and {"decimal", "float"} <= _kinds(several):
+                raise self._differ(name, before, two, "numbers", '"decimal" or "text"')
+            return several
+        if types.json in (one, two) and (fields is not None or isinstance(one, Struct)):
+            return types.json
+        if not isinstance(one, found) and (relaxed := types.relaxed(one, two)) is not None:
+            return relaxed
+        if self.mixed == "raise":
+            raise self._differ(name, before, two, "mixed", '"text" or "json"')
+        return types.json if self.mixed == "json" else types.text
 
-    def joined(above: str, one: Any, two: Any) -> list[Any]:
-        fields = {field.name: field.type for field in one}
-        for field in two:
-            known = fields.get(field.name)
-            name = above + field.name
-            fields[field.name] = field.type if known is None else wider(name, known, field.type)
-        return list(fields.items())
+    def _differ(self, name: str, one: Any, two: Any, option: str, values: str) -> WrongTypeError:
+        before = "numbers" if isinstance(one, Several) else self._kind(one, {}, name)
+        message = (
+            f"column {name!r} is {before} in files before, and {two} here: set {option}= to "
+            f"{values}, or give a schema"
+        )
+        return WrongTypeError(message, 24, "WrongType")
 
-    return pa.schema(joined("", one, two))
+    def schema(self) -> Any:
+        """The engine's schema of all."""
+        chosen: dict[str, Any] = {}
+        open_: list[tuple[str, str, Several]] = []
+
+        def look(column: str, name: str, kind: Any) -> None:
+            if isinstance(kind, Several):
+                open_.append((column, name, kind))
+            elif isinstance(kind, Struct):
+                for key, below in kind.fields.items():
+                    look(column, f"{name}.{key}", below)
+            elif isinstance(kind, Elements):
+                look(column, f"{name}[]", kind.element)
+
+        for column, kind in self.found.fields.items():
+            look(column, column, kind)
+        for column, name, several in open_:
+            for kind, is_looked_at in self._candidates(several):
+                chosen[name] = kind
+                if not is_looked_at or self._fits(column, chosen):
+                    break
+            else:
+                raise WrongTypeError(
+                    f"column {name!r}: numbers have more digits together than the 38 of a decimal; "
+                    'set numbers= to "text" or "float"',
+                    24,
+                    "WrongType",
+                )
+        kinds = self.found.fields.items()
+        return self.types.columns({name: self._kind(kind, chosen, name) for name, kind in kinds})
+
+    def _candidates(self, several: Several) -> Iterator[tuple[Any, bool]]:
+        """Types to take for numbers, the first that holds them; whether that is to be looked at."""
+        option, kinds, of = self.numbers, _kinds(several), self.types.of_number
+
+        def most(kind: str) -> int:
+            return max((bits for known, bits in several.numbers if known == kind), default=0)
+
+        integer = ("int", max(most("int"), 2 * most("uint")))
+        if "int" not in kinds:
+            integer = ("uint", most("uint"))
+        scale = most("decimal")
+        if kinds == {"float"}:
+            yield of(("float", most("float"))), False
+        elif "float" in kinds and "decimal" not in kinds:
+            may_round = integer[1] > 32 and option in ("decimal", "text")
+            yield of(("float", 64)), may_round
+        elif "float" not in kinds and "decimal" in kinds:
+            yield of(("decimal", scale)), option == "text"
+        elif "float" not in kinds and integer[1] <= 64:
+            yield of(integer), False
+        elif "float" not in kinds:
+            yield of(("uint", 64)), option != "raise"
+            if option == "float":
+                yield of(("float", 64)), False
+        if option == "text":
+            yield self.types.text, False
+        for digits in range(scale, 39):
+            yield of(("decimal", digits)), True
+
+    def _fits(self, column: str, chosen: dict[str, Any]) -> bool:
+        """Whether the column of all files has these types. What was not chosen yet is text."""
+        kind = self._kind(self.found.fields[column], chosen, column)
+        schema = self.types.columns({column: kind})
+        source = self.source
+        for path in source.files:
+            for _, table in source.tables(Part(path, 0, None), 1 << 17):
+                try:
+                    self.types.frame(Batch(table, schema))
+                except Exception:
+                    return False
+        return True
+
+    def _kind(self, kind: Any, chosen: dict[str, Any], name: str) -> Any:
+        """The engine's type."""
+        if isinstance(kind, Struct):
+            fields = kind.fields.items()
+            below = {key: self._kind(one, chosen, f"{name}.{key}") for key, one in fields}
+            return self.types.struct(below)
+        if isinstance(kind, Elements):
+            return self.types.list_of(self._kind(kind.element, chosen, f"{name}[]"))
+        return chosen.get(name, self.types.text) if isinstance(kind, Several) else kind
 
 
-def differ(name: str, one: object, two: object) -> TypeError:
-    """Two files have columns of one name whose types have none in common."""
-    return TypeError(f"column {name!r} is {one} in files before, and {two} here; give a schema")
+def _kinds(several: Several) -> set[str]:
+    return {kind for kind, _ in several.numbers}
 
 
 # ---- Columns of documents ---------------------------------------------------------------------

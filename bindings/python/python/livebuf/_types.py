@@ -228,7 +228,10 @@ class _Plan:
             return self._struct(cls, target)
         if hasattr(cls, "__pydantic_core_schema__") and hasattr(cls, "model_validate"):
             model: Any = cls
-            return ("call", 0, model.model_validate, cls.__name__, "object")
+            kinds = KINDS if getattr(cls, "__pydantic_root_model__", False) else ("object",)
+            return ("call", 0, model.model_validate, cls.__name__, *kinds)
+        if _is_pydantic(cls):
+            return ("call", 0, _validating(cls, target), cls.__name__, "object")
         if dataclasses.is_dataclass(cls):
             return self._dataclass(cls, target)
         if hasattr(cls, "__attrs_attrs__"):
@@ -462,6 +465,22 @@ class _Plan:
         return ("object", cls, cls.__name__, fields, "dict", False, None)
 
 
+def _validating(cls: Any, target: Any) -> Callable[[Any], Any]:
+    """Makes objects of a dataclass of pydantic, which knows its aliases and its validators."""
+    if target is not cls:
+        validate: Callable[[Any], Any] = (
+            import_module("pydantic").TypeAdapter(target).validate_python
+        )
+        return validate
+
+    def make(value: Any) -> Any:
+        if isinstance(value, dict):
+            return cls(**value)
+        raise TypeError(f"an object is wanted, not {type(value).__name__}")
+
+    return make
+
+
 def _article(kind: str) -> str:
     return f"an {kind}" if kind in ("object", "array", "int") else f"a {kind}"
 
@@ -635,50 +654,190 @@ def _stored(cls: Any) -> _Fields | None:
         config = cls.__struct_config__
         tag = None if config.tag is None else (config.tag_field, config.tag)
         names = list(zip(cls.__struct_encode_fields__, cls.__struct_fields__, strict=True))
-        return _Fields(names, tag, config.array_like, import_module("msgspec").UNSET, None)
-    if hasattr(cls, "__pydantic_core_schema__") and hasattr(cls, "model_dump"):
-        if _is_plain_model(cls):
-            return _Fields([(name, name) for name in cls.model_fields], None, False, None, None)
-        return _Fields([], None, False, None, "model_dump")
+        return _Fields(names, tag, config.array_like, import_module("msgspec").UNSET)
+    if _is_pydantic(cls):
+        return _model(cls)
     if dataclasses.is_dataclass(cls):
         names = [(field.name, field.name) for field in dataclasses.fields(cls)]
-        return _Fields(names, None, False, None, None)
+        return _Fields(names)
     if hasattr(cls, "__attrs_attrs__"):
-        names = [(one.name, one.name) for one in cls.__attrs_attrs__]
-        return _Fields(names, None, False, None, None)
+        return _Fields([(one.name, one.name) for one in cls.__attrs_attrs__])
     return None
 
 
-def _is_plain_model(cls: Any) -> bool:
-    """Whether `model_dump` gives a pydantic model's fields as they are."""
-    plain = cls.model_config.get("extra") != "allow" and not any(
-        field.exclude or getattr(field, "exclude_if", None) for field in cls.model_fields.values()
-    )
-    own = any(
-        "model_dump" in vars(base) and base.__module__.split(".")[0] != "pydantic"
-        for base in cls.__mro__
-    )
-    return plain and not own and not _serializes(cls.__pydantic_core_schema__)
+def _is_pydantic(cls: Any) -> bool:
+    """Whether a class is a model or dataclass of pydantic, and no plain dataclass that derives from
+    one."""
+    if hasattr(cls, "model_dump"):
+        return hasattr(cls, "__pydantic_core_schema__")
+    return "__pydantic_serializer__" in vars(cls) and dataclasses.is_dataclass(cls)
 
 
-def _serializes(schema: Any) -> bool:
-    """Whether a core schema of pydantic has a serializer or a computed field."""
-    waiting, seen = [schema], set()
-    while waiting:
-        part = waiting.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        if isinstance(part, dict):
-            if part.get("serialization") or part.get("computed_fields"):
-                return True
-            waiting.extend(part.values())
-        elif isinstance(part, (list, tuple)):
-            waiting.extend(part)
-        elif not isinstance(schema, dict):
-            # A model whose types are not known yet.
+def _model(cls: Any) -> _Fields:
+    """How a model or dataclass of pydantic is stored: as `model_dump(mode="json")` has it, by its
+    aliases where it says so, but fields of kinds that documents have stay what they are."""
+    for base in cls.__mro__:
+        if "model_dump" in vars(base) and base.__module__.split(".")[0] != "pydantic":
+            return _Fields([], method=operator.methodcaller("model_dump"))
+    dump = functools.partial(cls.__pydantic_serializer__.to_python, mode="json")
+    refs: dict[str, Any] = {}
+    schema = _resolved(cls.__pydantic_core_schema__, refs)
+    if not isinstance(schema, dict) or schema.get("serialization") or "schema" not in schema:
+        return _Fields([], method=dump)
+    config: Any = getattr(cls, "model_config", getattr(cls, "__pydantic_config__", None)) or {}
+    refs["config"] = config
+    if schema.get("root_model"):
+        part = _part(schema["schema"], refs)
+        if part is None:
+            return _Fields([], method=dump)
+        return _Fields([("root", "root")], model=([part], None, True))
+    # Validators of the whole model stand around its fields.
+    inner = _resolved(schema["schema"], refs)
+    while str(inner["type"]).startswith("function-") and not inner.get("serialization"):
+        inner = _resolved(inner["schema"], refs)
+    fields = inner.get("fields")
+    if inner.get("serialization") or fields is None:
+        return _Fields([], method=dump)
+    names: list[tuple[str, str]] = []
+    parts: list[Any] = []
+    by_alias = config.get("serialize_by_alias")
+
+    def add(name: str, field: Any, alias: str, kind: str) -> None:
+        if field.get("serialization_exclude") or field.get("init_only"):
+            return
+        part = None if field.get("serialization_exclude_if") else _part(field[kind], refs)
+        names.append(((by_alias and field.get(alias)) or name, name))
+        parts.append("dumped" if part is None else part)
+
+    named = fields.items() if isinstance(fields, dict) else [(one["name"], one) for one in fields]
+    for name, field in named:
+        add(name, field, "serialization_alias", "schema")
+    if config.get("extra") == "allow" and hasattr(cls, "model_dump"):
+        extras = inner.get("extras_schema")
+        if extras is not None and _part(extras, refs) != ():
+            return _Fields([], method=dump)
+        names.append(("", "__pydantic_extra__"))
+        parts.append("extra")
+    for field in inner.get("computed_fields") or ():
+        add(field["property_name"], field, "alias", "return_schema")
+    dumped = {name for (_, name), part in zip(names, parts, strict=True) if part == "dumped"}
+    how = functools.partial(dump, include=dumped) if dumped else None
+    return _Fields(names, model=(parts, how, False))
+
+
+def _resolved(schema: Any, refs: dict[str, Any]) -> Any:
+    """A core schema of pydantic behind its definitions and references."""
+    while isinstance(schema, dict):
+        if schema["type"] == "definitions":
+            refs.update((one["ref"], one) for one in schema["definitions"])
+            schema = schema["schema"]
+        elif schema["type"] == "definition-ref" and "serialization" not in schema:
+            schema = refs[schema["schema_ref"]]
+        else:
+            break
+    return schema
+
+
+# Core schemas whose values are stored as they are, and the parts of those that hold others.
+_AS_THEY_ARE = frozenset(
+    "any none bool int float str bytes date time datetime uuid decimal literal enum "
+    "is-instance function-plain".split()
+)
+_HOLDERS = {
+    "nullable": "schema",
+    "default": "schema",
+    "function-before": "schema",
+    "function-after": "schema",
+    "function-wrap": "schema",
+    "custom-error": "schema",
+    "json": "schema",
+    "lax-or-strict": "strict_schema",
+    "json-or-python": "json_schema",
+    "list": "items_schema",
+    "set": "items_schema",
+    "frozenset": "items_schema",
+    "tuple": "items_schema",
+    "union": "choices",
+    "tagged-union": "choices",
+}
+
+
+def _part(schema: Any, refs: dict[str, Any]) -> tuple[type, ...] | None:
+    """The classes of pydantic that a field declares for what is in it; none where it takes any.
+    `None` where only pydantic knows how the field is written."""
+    found: dict[type, None] = {}
+    takes_any = False
+
+    def look(schema: Any) -> bool:
+        nonlocal takes_any
+        if (schema.get("metadata") or {}).get("livebuf"):
             return True
-    return False
+        schema = _resolved(schema, refs)
+        kind, own = schema["type"], schema.get("serialization")
+        if kind in ("model", "dataclass"):
+            cls = schema["cls"]
+            if own != _own_serialization(cls):
+                return False
+            takes_any |= bool((schema.get("config") or {}).get("polymorphic_serialization"))
+            found[cls] = None
+            return _is_pydantic(cls) or _is_plain_dataclass(schema)
+        if own is not None:
+            if own.get("type") == "any":
+                takes_any = True
+                return True
+            of_sequence = (
+                getattr(own.get("function"), "__name__", "") == "serialize_sequence_via_list"
+            )
+            return of_sequence and look(own["schema"])
+        if kind == "timedelta":
+            return not {"ser_json_timedelta", "ser_json_temporal"} & set(refs["config"])
+        takes_any |= kind in ("any", "is-instance", "function-plain")
+        if kind in _AS_THEY_ARE:
+            return True
+        if kind == "dict":
+            any_schema = {"type": "any"}
+            return all(
+                look(schema.get(f"{part}_schema", any_schema)) for part in ("keys", "values")
+            )
+        if kind == "chain":
+            return look(schema["steps"][-1])
+        if kind == "typed-dict":
+            fields = schema["fields"].values()
+            return all(
+                len(field.keys() & _WRITTEN_OTHERWISE) == 0 and look(field["schema"])
+                for field in fields
+            ) and not schema.get("computed_fields")
+        if kind not in _HOLDERS:
+            return False
+        inner = schema.get(_HOLDERS[kind], {"type": "any"})
+        if isinstance(inner, dict):
+            inner = inner.values() if kind == "tagged-union" else [inner]
+        return all([look(one[0] if isinstance(one, tuple) else one) for one in inner])
+
+    known = look(schema)
+    if not known:
+        return None
+    return () if takes_any else tuple(found)
+
+
+_WRITTEN_OTHERWISE = frozenset(
+    ("serialization_alias", "serialization_exclude", "serialization_exclude_if")
+)
+
+
+def _own_serialization(cls: Any) -> Any:
+    """What a class of pydantic itself says of how it is written."""
+    schema = _resolved(getattr(cls, "__pydantic_core_schema__", None), {})
+    return schema.get("serialization") if isinstance(schema, dict) else None
+
+
+def _is_plain_dataclass(schema: Any) -> bool:
+    """Whether pydantic writes a dataclass of Python's as it is."""
+    inner = schema["schema"]
+    return inner["type"] == "dataclass-args" and not any(
+        field.keys() & _WRITTEN_OTHERWISE or field["schema"].get("serialization")
+        for field in inner["fields"]
+    )
 
 
 def duration(value: datetime.timedelta) -> str:

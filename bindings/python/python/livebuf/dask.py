@@ -27,6 +27,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name=error.name) from error
 
 from . import _sources
+from ._arrow import ArrowTypes
 from ._sources import PART_ROWS, Batch, Part, Source
 
 if TYPE_CHECKING:
@@ -79,15 +80,13 @@ def read(
     options: Options = {"numbers": numbers, "mixed": mixed}
     source = Source(files, table, on_error, trusted, options)
     if schema is None:
-        inferred = source.infer(infer_files, pa.schema, _sources.join_arrow)
+        inferred = source.infer(infer_files, ArrowTypes())
     else:
         inferred = schema
     raises = _sources.extra_columns(extra_columns, infer_files, schema)
     schema = inferred
     read_part = _Read(source, schema, missing_columns, raises)
     parts = source.parts(partition_rows)
-    if not parts:
-        raise ValueError(f"{source.files[0]}: no file has rows")
     return dd.from_map(read_part, parts, meta=_frame(schema.empty_table()), label="livebuf")
 
 
@@ -118,8 +117,7 @@ class _Read:
             if self.missing_columns == "raise" and schema.names:
                 self.source.need_columns(part, table, schema.names)
             if self.raises_extra:
-                fields = _sources.arrow_fields
-                self.source.refuse_extra(part, table, self.schema, pa.schema, fields)
+                self.source.refuse_extra(part, table, self.schema, ArrowTypes())
             batch = self.source.read(part, first, table, schema, _table)
             if batch is not None:
                 batches.append(batch)

@@ -30,8 +30,8 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name=error.name) from error
 
 from . import _files, _sources
-from ._livebuf import Table
-from ._sources import Batch, Part, PartialTable, Schema, Source
+from ._livebuf import Document, Table
+from ._sources import Batch, Number, Part, PartialTable, Schema, Source, Types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +97,7 @@ def scan(
     options: Options = {"numbers": numbers, "mixed": mixed}
     source = Source(_sources.find(paths), table, on_error, trusted, options)
     if schema is None:
-        columns = source.infer(infer_files, _schema, _joined)
+        columns = source.infer(infer_files, _TYPES)
     else:
         columns = pl.Schema(schema)
     raises = _sources.extra_columns(extra_columns, infer_files, schema)
@@ -105,46 +105,65 @@ def scan(
     return register_io_source(scanned, schema=columns, is_pure=True)
 
 
-def _schema(schema: Schema) -> pl.Schema:
-    return pl.Schema(schema)
+# Types of one kind, of which the finer one has the values of both.
+_SIMILAR = ((pl.Datetime,), (pl.Duration,), (pl.String, pl.Categorical, pl.Enum))
 
 
-def _joined(one: pl.Schema, two: pl.Schema, above: str = "") -> pl.Schema:
-    """The columns of both."""
-    joined = dict(one)
-    for name, dtype in two.items():
-        known = joined.get(name)
-        joined[name] = dtype if known is None else _wider(above + name, known, dtype)
-    return pl.Schema(joined)
+class _Types(Types):
+    text, null = pl.String(), pl.Null()
+
+    def __init__(self) -> None:
+        both = Document.from_python(["", 0]).root.table.with_options(mixed="json")
+        self.json = pl.Schema(both)["value"]
+
+    def schema(self, schema: Schema) -> Any:
+        return pl.Schema(schema)
+
+    def frame(self, batch: Batch) -> Any:
+        return pl.DataFrame(batch)
+
+    def fields(self, kind: Any) -> list[tuple[str, Any]] | None:
+        is_struct = isinstance(kind, (pl.Schema, pl.Struct))
+        return list(pl.Schema(kind).items()) if is_struct else None
+
+    def element(self, kind: Any) -> Any:
+        return kind.inner if isinstance(kind, (pl.List, pl.Array)) else None
+
+    def columns(self, fields: dict[str, Any]) -> Any:
+        return pl.Schema(fields)
+
+    def struct(self, fields: dict[str, Any]) -> Any:
+        return pl.Struct(fields)
+
+    def list_of(self, element: Any) -> Any:
+        return pl.List(element)
+
+    def number(self, kind: Any) -> Number | None:
+        if isinstance(kind, pl.Decimal):
+            return "decimal", kind.scale
+        name = str(kind).lower()
+        for start in ("int", "uint", "float"):
+            if kind.is_numeric() and name.startswith(start):
+                return start, int(name.removeprefix(start))
+        return None
+
+    def of_number(self, number: Number) -> Any:
+        kind, size = number
+        if kind == "decimal":
+            return pl.Decimal(38, size)
+        return getattr(pl, {"int": "Int", "uint": "UInt", "float": "Float"}[kind] + str(size))()
+
+    def relaxed(self, one: Any, two: Any) -> Any:
+        for kinds in _SIMILAR:
+            if isinstance(one, kinds) and isinstance(two, kinds):
+                if getattr(one, "time_zone", None) != getattr(two, "time_zone", None):
+                    return None
+                pair = [pl.Schema({"": kind}).to_frame() for kind in (one, two)]
+                return pl.concat(pair, how="vertical_relaxed").schema[""]
+        return None
 
 
-def _wider(name: str, one: Any, two: Any) -> Any:
-    """The type that has the values of both."""
-    if one == two or two == pl.Null:
-        return one
-    if one == pl.Null:
-        return two
-    if isinstance(one, pl.Struct) and isinstance(two, pl.Struct):
-        return pl.Struct(_joined(pl.Schema(one), pl.Schema(two), f"{name}."))
-    lists = (pl.List, pl.Array)
-    if isinstance(one, lists) and isinstance(two, lists):
-        return pl.List(_wider(f"{name}[]", one.inner, two.inner))
-    if one.is_nested() or two.is_nested():
-        raise _sources.differ(name, one, two)
-    try:
-        pair = [pl.Schema({name: dtype}).to_frame() for dtype in (one, two)]
-        return pl.concat(pair, how="vertical_relaxed").schema[name]
-    except pl.exceptions.PolarsError as error:
-        raise _sources.differ(name, one, two) from error
-
-
-def _fields(kind: Any) -> list[tuple[str, Any]]:
-    """The fields of a schema or a struct; of a list its elements."""
-    if isinstance(kind, pl.Schema):
-        return list(kind.items())
-    if isinstance(kind, (pl.List, pl.Array)):
-        return [("[]", kind.inner)]
-    return list(pl.Schema(kind).items()) if isinstance(kind, pl.Struct) else []
+_TYPES = _Types()
 
 
 class _Scan:
@@ -181,7 +200,7 @@ class _Scan:
                 if checks:
                     self.source.need_columns(part, table, names)
                 if self.raises_extra:
-                    self.source.refuse_extra(part, table, self.schema, _schema, _fields)
+                    self.source.refuse_extra(part, table, self.schema, _TYPES)
                 frame = self._read(part, first, table, wanted, predicate)
                 if frame is None:
                     continue

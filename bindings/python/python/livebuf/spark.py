@@ -46,6 +46,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name=error.name) from error
 
 from . import _files, _sources
+from ._arrow import ArrowTypes
 from ._errors import MissingKeyError, WrongTypeError
 from ._livebuf import Document, Table, _write, to_json
 from ._sources import DOCUMENT, PART_ROWS, Batch, Part, Source
@@ -59,6 +60,9 @@ __all__ = ["DefaultSource", "get", "to_variant"]
 
 # Rows of a batch of Arrow that goes to Spark. Its own default is 10,000.
 BATCH_ROWS = 65_536
+
+# The key in a field's metadata that says where JSON is in it, as text.
+JSON = "livebuf.json"
 
 OPTIONS = {
     option.lower(): option
@@ -108,7 +112,7 @@ class DefaultSource(DataSource):
         return "livebuf"
 
     def schema(self) -> T.StructType:
-        schema = self._source().infer(self._infer_files(), _spark_schema, _sources.join_arrow)
+        schema = self._source().infer(self._infer_files(), ArrowTypes())
         wanted = self._columns()
         if wanted is not None:
             missing = [name for name in wanted if name not in schema.names]
@@ -116,7 +120,10 @@ class DefaultSource(DataSource):
                 known = ", ".join(schema.names)
                 raise ValueError(f"there is no column {missing[0]!r}; there are {known}")
             schema = pa.schema([schema.field(name) for name in wanted])
-        spark: T.StructType = from_arrow_schema(schema)
+        spark: T.StructType = from_arrow_schema(_spark_schema(schema), prefer_timestamp_ntz=True)
+        for field, kind in zip(spark.fields, schema.types, strict=True):
+            if paths := list(_json_in(kind)):
+                field.metadata = {JSON: json.dumps(paths)}
         return spark
 
     def reader(self, schema: T.StructType) -> DataSourceReader:
@@ -185,7 +192,30 @@ def _count(option: str, text: str) -> int:
 
 def _spark_schema(schema: Any) -> Any:
     """A schema of Arrow by types that Spark has."""
-    return pa.schema([(field.name, _spark_type(field.type)) for field in pa.schema(schema)])
+    return pa.schema([(field.name, _spark_type(field.type)) for field in schema])
+
+
+def _json_in(kind: Any) -> Iterator[list[str]]:
+    """Where JSON of mixed values is in a type. Spark takes it for text."""
+    if kind == ArrowTypes.json:
+        yield []
+    for name, below in ArrowTypes().below(kind):
+        yield from ([name, *path] for path in _json_in(below))
+
+
+def _with_json(kind: Any, paths: list[list[str]]) -> Any:
+    """A type with JSON at these places."""
+    if [] in paths:
+        return ArrowTypes.json
+
+    def below(name: str, kind: Any) -> Any:
+        return _with_json(kind, [path[1:] for path in paths if path[0] == name])
+
+    if pa.types.is_list(kind):
+        return pa.list_(below("[]", kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, below(field.name, field.type)) for field in kind])
+    return kind
 
 
 def _spark_type(kind: Any) -> Any:
@@ -226,11 +256,14 @@ def _in_utc(convert: Callable[..., Any], dtype: T.DataType) -> Any:
         return convert(dtype)
 
 
-def _stored(table: Table | _sources.PartialTable, schema: Any) -> Any:
+def _stored(table: Table | _sources.PartialTable, schema: Any, marked: dict[str, Any]) -> Any:
     """The columns of a schema, as the types that Arrow has for a table's values where
-    `_spark_type` makes the schema's of them."""
+    `_spark_type` makes the schema's of them. `marked` says where JSON is in them."""
     fields = []
     for field in schema:
+        if field.name in marked:
+            fields.append(field.with_type(_with_json(field.type, marked[field.name])))
+            continue
         with contextlib.suppress(MissingKeyError):
             kind = pa.schema(table.select([(field.name,)])).field(0).type
             if _spark_type(kind) == field.type:
@@ -275,16 +308,19 @@ class _Reader(DataSourceReader):
         assert isinstance(partition, _Partition)
         part, names = partition.part, self.schema.names
         schema = _in_utc(to_arrow_schema, self.schema)
+        marked = {
+            one.name: json.loads(one.metadata[JSON]) for one in self.schema if JSON in one.metadata
+        }
         asked = None
 
         def convert(batch: Batch) -> Any:
             nonlocal asked
-            asked = asked or _stored(batch.table, schema)
+            asked = asked or _stored(batch.table, schema, marked)
             try:
                 found = pa.table(Batch(batch.table, asked))
             except WrongTypeError:
                 # Another group of a log may hold other types.
-                asked = _stored(batch.table, schema)
+                asked = _stored(batch.table, schema, marked)
                 found = pa.table(Batch(batch.table, asked))
             # Spark wants its own names and nullability in nested types, too.
             return found.cast(schema)
@@ -293,8 +329,7 @@ class _Reader(DataSourceReader):
             if self.raises and names:
                 self.source.need_columns(part, table, names)
             if self.raises_extra:
-                fields = _sources.arrow_fields
-                self.source.refuse_extra(part, table, schema, _spark_schema, fields)
+                self.source.refuse_extra(part, table, schema, ArrowTypes())
             found = self.source.read(part, first, table, schema, convert)
             if found is not None:
                 yield from found.to_batches()

@@ -134,8 +134,7 @@ def test_no_files(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no document"):
         read(tmp_path)
     livebuf.dump({"rows": []}, tmp_path / "a.lbuf")
-    with pytest.raises(ValueError, match=r"a.lbuf: no file has rows"):
-        read(tmp_path)
+    assert read(tmp_path).compute().shape == (0, 0)
 
 
 def test_files_that_changed_are_read_again(client: Any, tmp_path: Path) -> None:
@@ -152,3 +151,21 @@ def test_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = doctest.testmod(livebuf.dask, extraglobs={"livebuf": livebuf})
     assert result.attempted > 3 and result.failed == 0
+
+
+def test_kinds_that_differ_between_files(tmp_path: Path) -> None:
+    """`mixed=` and `numbers=` had no effect on them."""
+    for name, values in {"i": [1, "A1"], "g": [1, 2.5, 2**53 + 1]}.items():
+        (tmp_path / name).mkdir()
+        for number, value in enumerate(values):
+            livebuf.dump([{"v": value}], tmp_path / name / f"{number}.lbuf")
+    for name, how, dtype, expected in (
+        ("i", {}, "string[pyarrow]", ["1", "A1"]),
+        ("i", {"mixed": "json"}, "extension<arrow.json>[pyarrow]", ["1", '"A1"']),
+        ("g", {"numbers": "text"}, "string[pyarrow]", ["1", "2.5", str(2**53 + 1)]),
+        ("g", {"numbers": "decimal"}, "decimal128(38, 1)[pyarrow]", [1, 2.5, 2**53 + 1]),
+    ):
+        column = livebuf.dask.read(tmp_path / name, **how).compute(scheduler="synchronous")["v"]
+        assert (str(column.dtype), column.to_list()) == (dtype, expected)
+    with pytest.raises(livebuf.WrongTypeError, match=r"1.lbuf: column 'v' is int64 .* string here"):
+        livebuf.dask.read(tmp_path / "i", mixed="raise")

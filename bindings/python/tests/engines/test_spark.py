@@ -149,6 +149,34 @@ class TestRead:
         assert found.pop("moment").timestamp() == value.pop("moment").timestamp()
         assert found == value | {"clock": "01:02:03.000000", "uuid": uuid.UUID(int=5).bytes}
 
+    def test_kinds_that_differ_between_files(self, spark: Any, tmp_path: Path) -> None:
+        """`mixed=` and `numbers=` had no effect on them, and JSON of texts had no quotes."""
+        large = 2**53 + 1
+        for name, values in {
+            "one": [[1, "A1"]],
+            "i": [[1], ["A1"]],
+            "deep": [[{"a": [1]}], [{"a": ["x"]}]],
+            "g": [[1], [2.5], [large]],
+            "empty": [[]],
+        }.items():
+            (tmp_path / name).mkdir()
+            for number, part in enumerate(values):
+                livebuf.dump([{"v": value} for value in part], tmp_path / name / f"{number}.lbuf")
+
+        def read(name: str, **options: str) -> list[Any]:
+            reader = spark.read.format("livebuf").options(**options)
+            found = reader.load(str(tmp_path / name)).collect()
+            return [each.asDict(recursive=True)["v"] for each in found]
+
+        assert read("i") == ["1", "A1"]
+        assert read("i", mixed="json") == read("one", mixed="json") == ["1", '"A1"']
+        assert read("deep", mixed="json") == [{"a": ["1"]}, {"a": ['"x"']}]
+        assert read("g", numbers="text") == ["1", "2.5", str(large)]
+        assert read("g", numbers="decimal") == [1, 2.5, large]
+        assert read("empty") == []
+        with pytest.raises(Exception, match=r"1.lbuf: column 'v' is int64 .* string here"):
+            read("i", mixed="raise")
+
 
 class TestDamage:
     def test_files(self, spark: Any, folder: Path) -> None:
