@@ -6,6 +6,7 @@ use crate::edit::{Editor, state_place};
 use crate::error::{Error, ErrorKind};
 use crate::format::bytes::{load_u8, load_u32};
 use crate::format::layout::*;
+use crate::format::memory::{self, require_memory};
 use crate::format::state::State;
 use crate::store::storage::Storage;
 use crate::view::{Doc, Header};
@@ -156,11 +157,14 @@ impl Delta {
             None => self.length,
         } as u64;
         let shorter = self.length.min(self.base_length) as u64;
-        let mut ranges: Vec<Range<u64>> = Vec::new();
+        // Twice as many ranges while the list of them grows.
+        require_memory(3 * size_of::<(u64, u64)>() * (recorder.count() + 1))?;
+        let (mut ranges, mut refused): (Vec<Range<u64>>, _) = (Vec::new(), Ok(()));
         let mut push = |range: Range<u64>| match ranges.last_mut() {
             _ if range.is_empty() => {}
             Some(last) if range.start <= last.end + BRIDGE => last.end = last.end.max(range.end),
-            _ => ranges.push(range),
+            _ if refused.is_err() => {}
+            _ => refused = memory::push(&mut ranges, range, 0),
         };
         let mut old = [0; PIECE];
         for (start, length) in recorder.ranges(shorter) {
@@ -186,6 +190,7 @@ impl Delta {
         }
         // All by which one document is longer.
         push(shorter..longer);
+        refused?;
         let place = if is_fixed { states[0].clone() } else { 0..0 };
         for range in ranges {
             let mut at = range.start;

@@ -155,6 +155,12 @@ impl Recorder {
         count
     }
 
+    /// How many pieces were changed.
+    #[cfg(feature = "delta")]
+    pub(super) fn count(&self) -> usize {
+        self.pieces.len()
+    }
+
     /// Whether changes are missing, since there was no memory for them.
     pub fn is_lost(&self) -> bool {
         self.is_lost

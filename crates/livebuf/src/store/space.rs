@@ -488,7 +488,7 @@ impl<S: Storage> Space<S> {
     /// elsewhere. So the header's flag is right at any time, and no write asks for it by itself.
     pub(crate) fn watch_state(&mut self) {
         let flags = load_u8(self.bytes(), HEADER_IGNORE_FLAGS as u64).unwrap_or(0);
-        self.undo.set_stated(flags & Self::KEPT_FLAGS != 0);
+        self.undo.set_stated(cfg!(feature = "delta") && flags & FLAG_STATE != 0);
         self.watch();
     }
 
