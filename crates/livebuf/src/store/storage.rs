@@ -190,7 +190,7 @@ mod vec {
         /// A zeroed buffer of at least `capacity` bytes.
         ///
         /// # Errors
-        /// [`ErrorKind::Io`] where the allocator refuses.
+        /// [`ErrorKind::Io`](crate::ErrorKind::Io) where the allocator refuses.
         ///
         /// ```
         /// use livebuf::{Editor, VecStorage};
@@ -207,7 +207,7 @@ mod vec {
         /// A copy of `bytes`.
         ///
         /// # Errors
-        /// [`ErrorKind::Io`] where the allocator refuses.
+        /// [`ErrorKind::Io`](crate::ErrorKind::Io) where the allocator refuses.
         pub fn from_slice(bytes: &[u8]) -> Result<Self> {
             let mut storage = VecStorage::with_capacity(bytes.len() as u64)?;
             storage.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
