@@ -456,6 +456,11 @@ impl Storage for Memory {
     }
 
     #[inline]
+    fn hears(&self) -> bool {
+        self.is_watched.load(Ordering::Relaxed)
+    }
+
+    #[inline]
     fn will_change(&mut self, offset: u64, length: u64) {
         if self.is_watched.load(Ordering::Relaxed) {
             self.tell(offset, length);

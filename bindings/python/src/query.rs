@@ -308,17 +308,24 @@ impl Place {
 }
 
 /// Makes places of which each shares what it can with the one before.
-#[derive(Default)]
 struct Places {
     above: Vec<Arc<Shared>>,
-    /// Steps made since memory for them was last asked for.
-    made: usize,
+    /// So many steps are made before the system is asked for memory for more.
+    room: usize,
 }
 
 /// Bytes that a step on the way takes in memory of its own.
 const STEP: usize = size_of::<Shared>() + 4 * size_of::<usize>();
-/// So many steps are made before the system is asked for memory for more.
+/// Steps are too small to ask the system for one by one, so it is asked for many. Most searches make few, and
+/// do not ask.
+const FEW_STEPS: usize = 64;
 const STEPS_AHEAD: usize = 1024;
+
+impl Default for Places {
+    fn default() -> Places {
+        Places { above: Vec::new(), room: FEW_STEPS }
+    }
+}
 
 impl Places {
     /// The next one, of whose steps so many are those of the one before.
@@ -337,12 +344,13 @@ impl Places {
         Ok(Place { above: self.above.last().cloned(), last: Some(Step::of(last)?), shared })
     }
 
-    /// Called for each step: those that are made next are too small to be asked for one by one.
+    /// Called for each step.
     fn ask_for_memory(&mut self) -> livebuf::Result<()> {
-        if self.made.is_multiple_of(STEPS_AHEAD) {
+        if self.room == 0 {
             livebuf::raw::require_memory(2 * STEPS_AHEAD * STEP)?;
+            self.room = STEPS_AHEAD;
         }
-        self.made += 1;
+        self.room -= 1;
         Ok(())
     }
 }

@@ -72,7 +72,11 @@ impl State {
     #[inline]
     pub(crate) fn editor_mut(&mut self) -> Held<&mut Editor<Memory>> {
         match &mut self.editor {
-            Some(editor) => Ok(editor),
+            Some(editor) => {
+                // A recorder may have come or gone, or the memory may have got another owner.
+                editor.watch();
+                Ok(editor)
+            }
             None => Err(absent(self.hidden.is_some())),
         }
     }

@@ -146,9 +146,8 @@ fn rows(query: &Query, path: &Path, doc: Doc<'_>) -> Outcome<bool> {
 /// Prints rows of all files as comma-separated values, below one line of keys. The columns are the
 /// keys that the query names, or all that occur, in the order in which they do.
 fn csv(args: &Arguments, query: &Query, any: &mut bool) -> Outcome {
-    let named = names(query.as_str());
-    let is_known = named.is_some();
-    let mut columns = named.unwrap_or_default();
+    let mut columns: Vec<String> = query.names().into_iter().map(str::to_owned).collect();
+    let is_known = !columns.is_empty();
     let mut sources = Vec::new();
     let mut print_rows = |columns: &[String], path: &Path, doc: Doc<'_>| {
         let mut text = String::new();
@@ -195,51 +194,6 @@ fn csv(args: &Arguments, query: &Query, any: &mut bool) -> Outcome {
         print_rows(&columns, path, source.doc(path)?)?;
     }
     done
-}
-
-/// The names that a query ends with, such as `["a","b"]`, in their order and each once; `None` if it
-/// ends otherwise.
-fn names(query: &str) -> Option<Vec<String>> {
-    let (mut names, mut depth, mut only_names) = (Vec::new(), 0, false);
-    let mut letters = query.char_indices();
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '\'' | '"' => {
-                while let Some((end, next)) = letters.next() {
-                    if next == '\\' {
-                        letters.next();
-                    } else if next == letter {
-                        names.extend((depth == 1).then(|| unquoted(&query[at..=end])));
-                        break;
-                    }
-                }
-            }
-            '[' | '(' => {
-                depth += 1;
-                if depth == 1 {
-                    (names, only_names) = (Vec::new(), true);
-                }
-            }
-            ']' | ')' => depth -= 1,
-            ',' | ' ' | '\t' | '\n' | '\r' => {}
-            _ if depth <= 1 => only_names = false,
-            _ => {}
-        }
-    }
-    let mut names: Vec<String> = names.into_iter().collect::<Option<_>>()?;
-    let mut known = std::collections::HashSet::new();
-    names.retain(|name| known.insert(name.clone()));
-    (only_names && !names.is_empty()).then_some(names)
-}
-
-/// A name of a query without its quotes. They may be single ones; else it is written as in JSON.
-fn unquoted(name: &str) -> Option<String> {
-    let inner = name.get(1..name.len() - 1)?;
-    let json = match name.starts_with('"') {
-        true => name.to_owned(),
-        false => format!("\"{}\"", inner.replace("\\'", "'").replace('"', "\\\"")),
-    };
-    serde_json::from_str(&json).ok()
 }
 
 /// Where a column is: most often the next one.

@@ -6,7 +6,7 @@ use crate::location::{Location, Step};
 use crate::parameter::Parameter;
 use crate::parse::parse;
 use crate::steps::Interrupt;
-use crate::syntax::Path;
+use crate::syntax::{Path, Selector};
 use crate::walk::Walk;
 use livebuf::raw::{push, require_memory, vec_for};
 use livebuf::{AsValue, Error, Mode, Result, Value};
@@ -212,13 +212,34 @@ impl Query {
         for place in self.find(value) {
             push(&mut found, place?.into_location(), LOCATION)?;
         }
-        // For the steps that are compared.
-        require_memory(1 << 16)?;
+        if found.len() > FEW {
+            // For the steps that are compared.
+            require_memory(1 << 16)?;
+        }
         if !found.is_sorted() {
             found.sort_unstable();
         }
         found.dedup();
         Ok(found)
+    }
+
+    /// The names that the query ends with, such as `["a", "b"]`, each once; none if it ends otherwise.
+    ///
+    /// ```
+    /// let query = livebuf_query::Query::parse("$.users[*]['name', 'id']")?;
+    /// assert_eq!(query.names(), ["name", "id"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for selector in self.path.segments.last().map_or(&[][..], |last| &last.selectors) {
+            match selector {
+                Selector::Name(name) if names.contains(&&**name) => {}
+                Selector::Name(name) => names.push(&**name),
+                _ => return Vec::new(),
+            }
+        }
+        names
     }
 
     /// The count of the matches.
@@ -256,6 +277,8 @@ impl fmt::Debug for Query {
     }
 }
 
+/// So few places are sorted without asking for memory.
+const FEW: usize = 64;
 /// Bytes that a place takes in memory of its own, about: what it shares with others is made once.
 const LOCATION: usize = 64;
 

@@ -204,8 +204,8 @@ impl Error {
         Error { kind, offset, detail }
     }
 
-    /// The system refused so many bytes of memory: [`ErrorKind::Io`]. It counts less than a page as one, since
-    /// smaller numbers are those of the system's errors.
+    /// The system refused so many bytes of memory: [`ErrorKind::Io`]. Less than a page counts as a page,
+    /// because the system numbers its own errors below that.
     #[cold]
     pub const fn out_of_memory(bytes: u64) -> Self {
         let detail = if bytes < LEAST_MEMORY { LEAST_MEMORY } else { bytes };

@@ -48,6 +48,8 @@ pub struct Recorder {
     /// Pieces that were changed, by their offsets. Of each its end, and where its old bytes begin in
     /// `old`.
     pieces: BTreeMap<u32, (u32, u32)>,
+    /// How many pieces the system has memory for, as it said.
+    room: usize,
     /// The piece that was changed last.
     last: (u32, u32),
     keeps_old: bool,
@@ -56,7 +58,9 @@ pub struct Recorder {
     is_lost: bool,
 }
 
-/// So many pieces are noted before the system is asked for memory for more, of each so many bytes.
+/// The nodes of the tree of pieces are too small to ask the system for one by one, so it is asked for
+/// those of many pieces, of each so many bytes. Most recordings have few, and do not ask.
+const FEW_PIECES: usize = 64;
 const PIECES_AHEAD: usize = 1024;
 const PIECE: usize = 64;
 
@@ -201,10 +205,9 @@ impl Recorder {
     }
 
     fn insert(&mut self, mut start: u32, mut end: u32, old: Option<&[u8]>) {
-        // The tree's nodes are too small to ask for one by one.
-        let many = self.pieces.len();
-        if many.is_multiple_of(PIECES_AHEAD) && require_memory(PIECES_AHEAD * PIECE).is_err() {
-            self.is_lost = true;
+        if self.pieces.len() >= self.room.max(FEW_PIECES) {
+            self.is_lost |= require_memory(PIECES_AHEAD * PIECE).is_err();
+            self.room = self.pieces.len() + PIECES_AHEAD;
         }
         if self.is_lost {
             return;

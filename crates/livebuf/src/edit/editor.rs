@@ -20,7 +20,7 @@ use crate::format::cell::Needle;
 use crate::format::layout::*;
 #[cfg(feature = "alloc")]
 use crate::store::space::Listener;
-use crate::store::space::{Extent, Space};
+use crate::store::space::{Extent, KEPT_FLAGS, Space};
 use crate::store::storage::{Exclusive, Storage};
 use crate::view::validate::{Kinds, Region, Stats};
 use crate::view::{Checked, Doc, Header, Mode, Valid, Value};
@@ -204,7 +204,7 @@ impl<S: Storage> Editor<S> {
         }
         let mut space = Space::new(storage, header.used, false, Limits::default());
         space.watch_state();
-        if writable && header.ignore & !Space::<S>::KEPT_FLAGS != 0 {
+        if writable && header.ignore & !KEPT_FLAGS != 0 {
             space.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
             // With the fields that may belong to them (FORMAT 2).
             let aux = load_u32(space.bytes(), HEADER_AUX as u64)? as u64;
@@ -294,7 +294,7 @@ impl<S: Storage> Editor<S> {
     }
 
     /// From here on `listener` is told of each change before it is made, beside those that are told
-    /// already. While there are any, edits take somewhat longer.
+    /// already. While there are any, edits take somewhat longer. A clone of the document has none.
     ///
     /// ```
     /// use livebuf::{Recorder, json};

@@ -150,7 +150,7 @@ const MERGE_CHECK: u32 = 512;
 pub(crate) struct Space<S> {
     storage: S,
     /// Somebody is to be told of each change: the undo log, the document's state, a listener or the
-    /// storage.
+    /// storage; or the storage cannot be written.
     watched: bool,
     used: u32,
     /// From here on the storage is known to be zero.
@@ -205,6 +205,9 @@ impl<S: Storage> Target for Space<S> {
     }
 }
 
+/// The ignore flags that edits keep right.
+pub(crate) const KEPT_FLAGS: u8 = if cfg!(feature = "delta") { FLAG_STATE } else { 0 };
+
 /// A document of fewer used bytes begins with a small aux block.
 const SMALL: u32 = 4096;
 /// A document with fewer free bytes is never squeezed.
@@ -215,7 +218,7 @@ impl<S: Storage> Space<S> {
     pub(crate) fn new(storage: S, used: u32, trusted: bool, limits: Limits) -> Self {
         let clean_from = storage.bytes().len() as u64;
         Space {
-            watched: storage.hears(),
+            watched: storage.hears() || !storage.is_writable(),
             storage,
             used,
             clean_from,
@@ -348,7 +351,8 @@ impl<S: Storage> Space<S> {
         let is_heard = !self.listeners().is_empty();
         #[cfg(not(feature = "alloc"))]
         let is_heard = false;
-        self.watched = is_heard || self.undo.is_watching() || self.storage.hears();
+        let storage = self.storage.hears() || !self.storage.is_writable();
+        self.watched = is_heard || storage || self.undo.is_watching();
     }
 
     /// Whether somebody is to be told of changes.
@@ -480,9 +484,6 @@ impl<S: Storage> Space<S> {
     }
 
     // --- the state ----------------------------------------------------------
-
-    /// The ignore flags that this storage keeps right.
-    pub(crate) const KEPT_FLAGS: u8 = if cfg!(feature = "delta") { FLAG_STATE } else { 0 };
 
     /// From here on a change ends the state that the document has. Called where the bytes come from
     /// elsewhere. So the header's flag is right at any time, and no write asks for it by itself.
