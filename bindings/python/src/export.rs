@@ -703,8 +703,9 @@ pub(crate) struct Wish {
     pub(crate) writable: bool,
     pub(crate) masked: bool,
     pub(crate) narrow: bool,
-    /// On the document's memory wherever that has them as wide. Else numbers are copied even so: what
-    /// holds a document still does not hang on what is in it.
+    /// On the document's memory wherever that has them as wide. Without it numbers are copied even where
+    /// they need not be, so that it never depends on the values whether an array keeps the document from
+    /// being edited.
     pub(crate) shares: bool,
 }
 
