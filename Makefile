@@ -227,7 +227,7 @@ docs: $(VENV)/docs $(if $(NODE),$(JS)/node_modules/ready)
 		--features livebuf/delta,livebuf/digest,livebuf/partial
 	LIVEBUF_RUST=$(CURDIR)/target/doc $(MDBOOK) build
 	@rm -rf target/book/rust && cp -r target/doc target/book/rust
-	@rm -rf target/book/explorer
+	@rm -rf target/book/explorer target/book/book.py target/book/reference.py
 ifdef NODE
 	node docs/explorer/build.js target/book/explorer
 	cd $(JS) && npm run --silent docs -- --logLevel Warn --out $(CURDIR)/target/book/javascript

@@ -1,4 +1,5 @@
-"""Makes docs/benchmarks.md and its plots from a file of results. Nothing is measured here.
+"""Makes docs/benchmarks.md, docs/figures.md and the plots from a file of results. Nothing is
+measured here.
 
 python bench/page.py [bench/results/FILE.json]
 """
@@ -24,6 +25,7 @@ from matplotlib.figure import Figure  # noqa: E402
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
 PAGE = Path("docs/benchmarks.md")
+FIGURES = Path("docs/figures.md")
 IMAGES = Path("docs/images")
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart. Grey reads on light and dark.
@@ -240,6 +242,10 @@ def plots(found: dict[str, Any]) -> dict[Path, str]:
     return dict(each for each in made if each is not None)
 
 
+# Those that a reader tells apart at a look; all others are among the figures.
+PAPER = ("livebuf", "orjson", "msgspec msgpack", "BSON", "protobuf map", "pylite3")
+
+
 def _paper(found: list[tuple[str, Task]]) -> tuple[Path, str] | None:
     panels = []
     for word, label in (("READ", "read"), ("READ-WRITE", "read and change")):
@@ -249,12 +255,17 @@ def _paper(found: list[tuple[str, Task]]) -> tuple[Path, str] | None:
             if action == word and count.isdigit():
                 families.setdefault(name, []).append((float(count), task))
         for name, selected in families.items():
-            size = name.removeprefix("Maps of ").removesuffix(" bytes").replace("×", " × ")
-            panels.append((f"{label}, {size} B", _series(selected)))
+            count, _, size = name.removeprefix("Maps of ").removesuffix(" bytes").partition("×")
+            points = {
+                name: [(x, 1e6 * seconds) for x, seconds in line]
+                for name, line in _series(selected).items()
+                if name in PAPER
+            }
+            panels.append((f"{label}: {int(count):,} of {size} bytes", points))
     if not panels:
         return None
-    title = "Reading and changing p entries of a stored map (Python)"
-    return _save(_panels(title, panels, "p, entries", "seconds", 3), "paper")
+    title = "Reading and changing some entries of a stored map (Python)"
+    return _save(_panels(title, panels, "entries that are read or changed", "µs", 3), "paper")
 
 
 def _sizes(found: list[tuple[str, Task]]) -> tuple[Path, str] | None:
@@ -312,7 +323,7 @@ def _written(found: list[tuple[str, Task]]) -> tuple[Path, str] | None:
     return _grown(
         found,
         lambda name: "bytes written" in name,
-        "Bytes that one edit writes, mean of the first 32 edits (Rust)",
+        "Bytes that one edit writes, mean of 32 edits (Rust)",
         "bytes",
         "written",
     )
@@ -407,6 +418,93 @@ def losses(found: dict[str, Any]) -> list[list[str]]:
         )
     rows.sort(key=lambda row: -row[0])
     return [row for _, row in rows]
+
+
+# The losses that matter to somebody: what is done, the task, the peer, and why LiveBuf loses.
+MATTER = (
+    (
+        "many small messages, bytes",
+        "sizes/messages of readings, each by itself/raw",
+        "MessagePack",
+        "every document brings a header, its keys and places for them",
+    ),
+    (
+        "small JSON text to a document",
+        "json/parse/github_events",
+        "yyjson",
+        "layout and columns are decided for few values",
+    ),
+    (
+        "Python objects to bytes",
+        "twitter.json: whole conversions/dumps",
+        "orjson",
+        "keys, equal texts and columns are found, which JSON writes out again",
+    ),
+    (
+        "a map of 1,000 texts to bytes",
+        "Maps of 1000×160 bytes/WRITE",
+        "orjson",
+        "the index that makes look-ups fast is made here",
+    ),
+    (
+        "structs that all differ to bytes",
+        "lists/10000 random/serialize/raw",
+        "wincode",
+        "the peer has a schema and writes neither names nor types",
+    ),
+    (
+        "three fields of a flat object of 1,000",
+        "fields/change of 1000 fields/3",
+        "JSONB, SQLite's jsonb_set",
+        "bytes that nobody validated are validated first, if they are few",
+    ),
+    (
+        "one row of a million by its number, in polars",
+        "polars over files/one row of two columns, by id",
+        "Parquet",
+        "a document has no statistics by which an engine passes over groups",
+    ),
+    (
+        "a map of 10,000 texts after a million edits, bytes",
+        "bytes after so many edits of a map/1000000",
+        "MessagePack, by rmp-serde",
+        "free space is kept for later edits, until `compact()`",
+    ),
+)
+
+
+def matter(found: dict[str, Any]) -> str:
+    """The losses that matter, where they were measured and still are losses."""
+    by_name = {task["task"]: task for _, task in tasks(found)}
+    rows = []
+    for what, name, peer, why in MATTER:
+        task = by_name.get(name)
+        if task is None:
+            continue
+        entries = {each["name"]: each["minimum"] for each in task["competitors"]}
+        ratio = entries["livebuf"] / entries[peer]
+        if ratio > 1:
+            figures = (rounded(entries[each], task["unit"]) for each in ("livebuf", peer))
+            ours, theirs = figures
+            rows.append([what, ours, f"{theirs}, {peer.partition(', by')[0]}", f"{ratio:.2g}", why])
+    return _table(rows, ["", "LiveBuf", "peer", "ratio", "because"], right=False)
+
+
+def rounded(value: float, unit: str) -> str:
+    """A quantity to two digits: more would be noise."""
+    return quantity(float(f"{value:.2g}"), unit)
+
+
+def pays(found: dict[str, Any], start: str, peer: str) -> str:
+    """From where parsing with this peer pays, of the first family that begins so."""
+    selected = [(float(last), task) for _, last, task in _split(tasks(found), start)]
+    points = _series(selected)
+    if peer not in points:
+        return "an unknown part"
+    at = crossing(points["livebuf"], points[peer])
+    if at is None:
+        return "none"
+    return f"{100 * at:.0f} %" if at < 1 else f"{float(f'{at:.2g}'):,.0f}"
 
 
 def score(found: dict[str, Any]) -> tuple[int, int]:
@@ -546,8 +644,9 @@ def example() -> str:
     return "def _bson" + text.partition("def _bson")[2].partition("\n\n\n")[0]
 
 
-def page(found: dict[str, Any], source: str) -> str:
-    template = (ROOT / "bench" / "page.md").read_text(encoding="utf-8")
+def page(found: dict[str, Any], source: str, template: str = "page.md") -> str:
+    """A page from its template: `page.md` is Benchmarks, `figures.md` has all figures."""
+    text = (ROOT / "bench" / template).read_text(encoding="utf-8")
     machine, versions = found["machine"], found["versions"]
     won, compared_tasks = score(found)
     skipped = [
@@ -573,7 +672,9 @@ def page(found: dict[str, Any], source: str) -> str:
         "answers": "no wrong answer" if not failed else f"WRONG: {'; '.join(failed)}",
         "won": str(won),
         "compared": str(compared_tasks),
-        "lost": str(compared_tasks - won),
+        "matter": matter(found),
+        "rows_pay": pays(found, "shares/all fields of rows", "MessagePack, msgspec"),
+        "fields_pay": pays(found, "fields/", "JSON, orjson"),
         "losses": _table(losses(found), headers),
         "crossings": _table(
             _crossings(found), ["document", "peer that parses", "parsing pays from"]
@@ -587,16 +688,17 @@ def page(found: dict[str, Any], source: str) -> str:
         "skipped": "\n".join(skipped) or "- nothing",
         **{f"figures_{program}": _others(found, program) for program in ("rust", "python", "c")},
     }
-    for name, text in fill.items():
-        template = template.replace("{{" + name + "}}", text)
-    return template
+    for name, filled in fill.items():
+        text = text.replace("{{" + name + "}}", filled)
+    return text
 
 
 def made(path: Path) -> dict[Path, str]:
     """All files that the results become."""
     found = json.loads(path.read_text(encoding="utf-8"))
     source = path.resolve().relative_to(ROOT).as_posix()
-    return {PAGE: page(found, source), **plots(found)}
+    pages = {PAGE: page(found, source), FIGURES: page(found, source, "figures.md")}
+    return {**pages, **plots(found)}
 
 
 def write(path: Path) -> None:

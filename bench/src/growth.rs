@@ -24,6 +24,8 @@ const SIZES: [usize; 5] = [100, 1_000, 10_000, 100_000, 1_000_000];
 const LARGEST: usize = 10_000_000;
 /// Edits of a batch, which is then taken back.
 const EDITS: usize = 32;
+/// Edits before the last ones whose bytes are counted: by then they have made themselves room.
+const BEFORE: usize = 1_000;
 /// What an edit makes dirty in a mapped file.
 const PAGE: u64 = 4096;
 
@@ -41,14 +43,14 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
         let effort = Effort { minimum_rounds: 1, ..effort };
         let (map, _) = entries(LARGEST);
         let document = document_of(&map)?;
-        look_up(&document, &map, &drawn(&map), effort, report)?;
+        look_up(&document, &map, &drawn(&map)[..EDITS], effort, report)?;
         drop((map, document));
         push_number(LARGEST, effort, report)?;
     }
     after_edits(effort, report)
 }
 
-/// A map of so many entries, and as many keys as a batch sets that it does not have.
+/// A map of so many entries, and keys that it does not have: as many as edits are counted.
 fn entries(size: usize) -> (Map, Vec<String>) {
     let mut random = Rng::with_seed(size as u64);
     let mut key = || (0..16).map(|_| random.alphanumeric()).collect::<String>();
@@ -57,20 +59,22 @@ fn entries(size: usize) -> (Map, Vec<String>) {
         let number = map.len() as i64;
         map.insert(key(), number);
     }
-    while absent.len() < EDITS {
+    while absent.len() < BEFORE + EDITS {
         absent.push(key());
     }
     (map, absent)
 }
 
-/// Keys of the map, drawn at random, and copied.
+/// Keys of the map, drawn at random, and copied: as many as edits are counted, but not most of it.
 fn drawn(map: &Map) -> Vec<String> {
     let mut keys: Vec<&String> = map.keys().collect();
     Rng::with_seed(1).shuffle(&mut keys);
-    keys.into_iter().take(EDITS).cloned().collect()
+    keys.truncate((BEFORE + EDITS).min(map.len() * 4 / 5));
+    keys.into_iter().cloned().collect()
 }
 
 /// What edits change, each by itself, on average.
+#[derive(Clone, Copy)]
 struct Changed {
     bytes: f64,
     pages: f64,
@@ -88,39 +92,48 @@ fn pages_of(ranges: impl Iterator<Item = (u64, u64)>) -> u64 {
     pages
 }
 
+/// What the first edits change, and the last of these.
 fn changed<T>(
     document: &DocBuf,
     places: &[T],
     edit: impl Fn(&mut DocBuf, NodeId, &T) -> livebuf::Result<()>,
-) -> Result<Changed> {
+) -> Result<[Changed; 2]> {
     let storage = VecStorage::from_slice(document.as_bytes())?;
     let mut editor = Editor::open_unvalidated(storage)?;
     editor.validate()?;
     let root = editor.root_id().context("no root")?;
-    let (mut bytes, mut pages) = (0, 0);
+    let mut each = Vec::new();
     for place in places {
         editor.listen(Recorder::new(editor.as_bytes()));
         edit(&mut editor, root, place)?;
         let length = editor.as_bytes().len() as u64;
         let recorder = editor.stop_listening::<Recorder>().context("recorded")?;
         let ranges = recorder.ranges(length);
-        bytes += ranges.iter().map(|(_, length)| length).sum::<u64>();
-        pages += pages_of(ranges.iter().copied());
+        let bytes = ranges.iter().map(|(_, length)| length).sum::<u64>();
+        each.push((bytes, pages_of(ranges.iter().copied())));
     }
-    let mean = |sum: u64| sum as f64 / places.len() as f64;
-    Ok(Changed { bytes: mean(bytes), pages: mean(pages) })
+    let mean = |edits: &[(u64, u64)]| Changed {
+        bytes: edits.iter().map(|(bytes, _)| bytes).sum::<u64>() as f64 / edits.len() as f64,
+        pages: edits.iter().map(|(_, pages)| pages).sum::<u64>() as f64 / edits.len() as f64,
+    };
+    Ok([mean(&each[..EDITS]), mean(&each[each.len() - EDITS..])])
 }
 
 /// Reports these, beside all bytes and pages of formats that are written as a whole.
 fn bytes<T: Serialize + DeserializeOwned>(
     task: &str,
     size: usize,
-    ours: Changed,
+    [first, later]: [Changed; 2],
     value: &T,
     report: &mut Report,
 ) -> Result<()> {
-    let mut bytes = vec![Entry::amount("livebuf", ours.bytes)];
-    let mut pages = vec![Entry::amount("livebuf", ours.pages)];
+    let ours = |amount: fn(Changed) -> f64| {
+        vec![
+            Entry::amount("livebuf", amount(first)),
+            Entry::amount("livebuf, later edits", amount(later)),
+        ]
+    };
+    let (mut bytes, mut pages) = (ours(|changed| changed.bytes), ours(|changed| changed.pages));
     for (name, pack, _) in whole::<T>() {
         let length = pack(value)?.len() as u64;
         bytes.push(Entry::amount(name, length as f64));
@@ -243,9 +256,10 @@ fn look_up(
 }
 
 fn map(size: usize, effort: Effort, report: &mut Report) -> Result<()> {
-    let (map, absent) = &entries(size);
+    let (map, all_absent) = &entries(size);
     let document = &document_of(map)?;
-    let keys = &drawn(map);
+    let all_keys = &drawn(map);
+    let (keys, absent) = (&all_keys[..EDITS], &all_absent[..EDITS]);
     look_up(document, map, keys, effort, report)?;
 
     let mut edited = Ours::new(document)?;
@@ -279,11 +293,13 @@ fn map(size: usize, effort: Effort, report: &mut Report) -> Result<()> {
     rewrite(&mut contest, map, |map| remove(map, &keys[..1]))?;
     report.times(format!("growth/remove/{size}"), &contest.run(effort));
 
-    let ours =
-        changed(document, absent, |editor, root, key| editor.set(root, key.as_str(), 7).map(drop))?;
+    let ours = changed(document, all_absent, |editor, root, key| {
+        editor.set(root, key.as_str(), 7).map(drop)
+    })?;
     bytes("insert", size, ours, map, report)?;
-    let ours =
-        changed(document, keys, |editor, root, key| editor.remove(root, key.as_str()).map(drop))?;
+    let ours = changed(document, all_keys, |editor, root, key| {
+        editor.remove(root, key.as_str()).map(drop)
+    })?;
     bytes("remove", size, ours, map, report)
 }
 
@@ -365,8 +381,9 @@ fn pushes<T: Clone + PartialEq + Serialize + DeserializeOwned>(
     rewrite(&mut contest, values, |values| values.push(added.clone()))?;
     report.times(format!("growth/{task}/{size}"), &contest.run(effort));
 
-    let ours =
-        changed(&document, &[(); EDITS], |editor, root, ()| editor.push(root, new).map(drop))?;
+    let ours = changed(&document, &[(); BEFORE + EDITS], |editor, root, ()| {
+        editor.push(root, new).map(drop)
+    })?;
     bytes(task, size, ours, values, report)
 }
 

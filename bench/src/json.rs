@@ -1,5 +1,6 @@
 //! Owns JSON in and out: text to document against parsers building their trees,
-//! document to text against serde_json printing its own tree.
+//! document to text against serde_json printing its own tree, and the change of one number of what
+//! is stored.
 //!
 //! simd-json parses in place, so every parser gets a copy of the text, which
 //! does not count.
@@ -9,11 +10,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use cpu_time::ThreadTime;
+use livebuf::{Editor, VecStorage};
 
 use crate::data::{self, Sample};
 use crate::report::{Measured, Report, Target, duration};
 use crate::timing::{Contest, Effort, Place, counted};
-use crate::yyjson::Document;
+use crate::yyjson::{Document, Mutable};
 
 /// Of simd-json parsing the same bytes into its borrowed tree: with tables, and without.
 const PARSE_TARGET: f64 = 1.5;
@@ -31,6 +33,7 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
             parse(&sample, false, target(PARSE_PLAIN_TARGET), effort, report);
         }
         print(&sample, target(PRINT_TARGET), effort, report)?;
+        change(&sample, effort, report)?;
     }
     Ok(())
 }
@@ -137,5 +140,69 @@ fn print(sample: &Sample, target: Target, effort: Effort, report: &mut Report) -
             duration(outcome.nanoseconds(serde_json)),
         ),
     );
+    Ok(())
+}
+
+/// The keys and indices of the last number without sign or fraction, as a JSON pointer.
+fn last_number(value: &serde_json::Value) -> Option<String> {
+    match value {
+        serde_json::Value::Object(members) => members.iter().rev().find_map(|(key, value)| {
+            let key = key.replace('~', "~0").replace('/', "~1");
+            last_number(value).map(|rest| format!("/{key}{rest}"))
+        }),
+        serde_json::Value::Array(elements) => elements
+            .iter()
+            .enumerate()
+            .rev()
+            .find_map(|(at, value)| last_number(value).map(|rest| format!("/{at}{rest}"))),
+        serde_json::Value::Number(number) => number.is_u64().then(String::new),
+        _ => None,
+    }
+}
+
+/// A number at the end of stored bytes or text becomes another one, and there are bytes or text
+/// again. Copying the document counts, since the others leave what was stored as it is, too.
+fn change(sample: &Sample, effort: Effort, report: &mut Report) -> Result<()> {
+    let (name, json) = (&sample.name, sample.json.as_slice());
+    let Some(pointer) = last_number(&sample.value) else { return Ok(()) };
+    let steps: Vec<&str> = pointer.split('/').skip(1).collect();
+    if steps.iter().any(|step| step.contains('~')) {
+        return Ok(());
+    }
+    const NUMBER: u64 = 77;
+    let stored = livebuf_json::from_slice(json)?.into_vec();
+    let ours = || -> Result<Vec<u8>> {
+        let mut editor = Editor::open_unvalidated(VecStorage::from_slice(black_box(&stored))?)?;
+        editor.set_pointer(&pointer, NUMBER)?;
+        Ok(editor.into_vec())
+    };
+    let serde_json = || -> Result<Vec<u8>> {
+        let mut value: serde_json::Value = serde_json::from_slice(black_box(json))?;
+        *value.pointer_mut(&pointer).context("no such place")? = NUMBER.into();
+        Ok(serde_json::to_vec(&value)?)
+    };
+    let yyjson = || {
+        let document = Document::parse(black_box(json))?;
+        let mut mutable = Mutable::copy(&document)?;
+        mutable.set(&steps, NUMBER).then(|| mutable.write())?
+    };
+    let expected: serde_json::Value = serde_json::from_slice(&serde_json()?)?;
+    ensure!(expected != sample.value, "the number of {name} was {NUMBER} before");
+    let document = Editor::open_unvalidated(VecStorage::from_slice(&ours()?)?)?;
+    data::check(&expected, &document)?;
+    let text = yyjson().context("yyjson cannot change it")?;
+    let found: serde_json::Value = serde_json::from_slice(text.as_bytes())?;
+    ensure!(found == expected, "yyjson changes {name} differently");
+
+    let document = Document::parse(json).context("yyjson refuses the file")?;
+    let mut kept = Mutable::copy(&document).context("no memory")?;
+    let mut contest = Contest::new();
+    contest.add("livebuf", 1, ours);
+    contest.add("yyjson, mutable", 1, yyjson);
+    contest.add("yyjson, mutable, in memory", 1, || {
+        black_box(&mut kept).set(&steps, NUMBER).then(|| kept.write())
+    });
+    contest.add("serde_json", 1, serde_json);
+    report.times(format!("json/change a number/{name}"), &contest.run(effort));
     Ok(())
 }

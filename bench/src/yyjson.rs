@@ -7,6 +7,8 @@
 //! `yyjson_get_uint` …) written in Rust over the public struct `yyjson_val`,
 //! step for step, so that they inline here as they do in C.
 //!
+//! `Mutable` calls C's functions: they are few beside copying and writing all values.
+//!
 //! Invariant: every `Value` points at an initialised value of a living
 //! `Document`; yyjson lays a container's values out one after the other, keys
 //! before their values, and a container's `ofs` leads past its last value.
@@ -16,7 +18,11 @@
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
-use yyjson_sys::{yyjson_doc, yyjson_doc_free, yyjson_read_opts, yyjson_val};
+use yyjson_sys::{
+    yyjson_doc, yyjson_doc_free, yyjson_doc_mut_copy, yyjson_mut_arr_get, yyjson_mut_doc,
+    yyjson_mut_doc_free, yyjson_mut_obj_getn, yyjson_mut_set_uint, yyjson_mut_val,
+    yyjson_mut_write_opts, yyjson_read_opts, yyjson_val,
+};
 
 const TYPE_NULL: u8 = 2;
 const TYPE_BOOL: u8 = 3;
@@ -66,6 +72,79 @@ impl Drop for Document {
     fn drop(&mut self) {
         // SAFETY: the pointer came from yyjson_read_opts and is freed once.
         unsafe { yyjson_doc_free(self.pointer.as_ptr()) }
+    }
+}
+
+/// A copy of a parsed document that can be changed; frees its memory when dropped.
+pub(crate) struct Mutable {
+    pointer: NonNull<yyjson_mut_doc>,
+}
+
+impl Mutable {
+    /// What C programs do to change a document that they parsed; `None` when memory runs out.
+    pub(crate) fn copy(document: &Document) -> Option<Mutable> {
+        // SAFETY: the document is alive; a null allocator is C's.
+        let pointer = unsafe { yyjson_doc_mut_copy(document.pointer.as_ptr(), ptr::null()) };
+        NonNull::new(pointer).map(|pointer| Mutable { pointer })
+    }
+
+    /// Sets the number at these keys and indices; false when there is no value.
+    pub(crate) fn set(&mut self, steps: &[&str], number: u64) -> bool {
+        // SAFETY: the document is alive and has a root. yyjson's functions give null for what is
+        // not there, and take null.
+        unsafe {
+            let mut value: *mut yyjson_mut_val = self.pointer.as_ref().root;
+            for step in steps {
+                value = match step.parse() {
+                    Ok(index) => yyjson_mut_arr_get(value, index),
+                    Err(_) => yyjson_mut_obj_getn(value, step.as_ptr().cast(), step.len()),
+                };
+            }
+            yyjson_mut_set_uint(value, number)
+        }
+    }
+
+    /// All of it as minified JSON; `None` when memory runs out.
+    pub(crate) fn write(&self) -> Option<Text> {
+        let mut length = 0;
+        // SAFETY: the document is alive; a null allocator and no place for an error are allowed.
+        let pointer = unsafe {
+            yyjson_mut_write_opts(
+                self.pointer.as_ptr(),
+                0,
+                ptr::null(),
+                &raw mut length,
+                ptr::null_mut(),
+            )
+        };
+        NonNull::new(pointer.cast()).map(|pointer| Text { pointer, length })
+    }
+}
+
+impl Drop for Mutable {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from yyjson_doc_mut_copy and is freed once.
+        unsafe { yyjson_mut_doc_free(self.pointer.as_ptr()) }
+    }
+}
+
+/// Text that yyjson wrote, in memory of C's allocator.
+pub(crate) struct Text {
+    pointer: NonNull<u8>,
+    length: usize,
+}
+
+impl Text {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        // SAFETY: yyjson wrote so many bytes there, which live until `self` is dropped.
+        unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Text {
+    fn drop(&mut self) {
+        // SAFETY: without an allocator yyjson took the memory from C's `malloc`.
+        unsafe { yyjson_sys::free(self.pointer.as_ptr().cast()) }
     }
 }
 

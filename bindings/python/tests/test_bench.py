@@ -89,6 +89,9 @@ def test_the_page_says_where_we_lose_and_that_a_quick_run_is_one(
     assert page.score(found) == (1, 3)
     text = page.page(found, "bench/results/x.json")
     assert "**A quick run: provisional figures**" in text and "{{" not in text
+    assert "in 1 of 3 tasks" in text
+    text = page.page(found, "bench/results/x.json", "figures.md")
+    assert "A quick run: provisional figures" in text and "{{" not in text
     assert "a reason" in text and "3 tasks have a peer" in text
 
 

@@ -491,3 +491,40 @@ def test_book(tmp_path: Path) -> None:
     for wanted in ("untrusted", "schemaless", "zero-copy", "thread-safe", "in-place"):
         assert wanted in words, wanted
     assert "partial update" in words
+    expected = {
+        "redis change one field": "howto/redis.html",
+        "postgres": "compare.html#postgresql-jsonb",
+        "javascript": "javascript.html",
+        "vectors": "howto/vectors.html",
+    }
+    for query, urls in searched(tmp_path, *expected).items():
+        assert any(url.startswith(expected[query]) for url in urls), (query, urls)
+        assert not [url for url in urls if url.startswith(("figures", "FORMAT"))]
+
+
+# The library, the index and the options are those of the page, so the answers are, too.
+SEARCH = """
+const fs = require("fs"), path = require("path"), [folder, ...queries] = process.argv.slice(1);
+const names = fs.readdirSync(folder);
+const file = (start) => path.join(folder, names.find((name) => name.startsWith(start)));
+const elasticlunr = require(file("elasticlunr"));
+global.window = { search: {} };
+eval(fs.readFileSync(file("searchindex"), "utf8"));
+const { index, search_options, doc_urls } = window.search, loaded = elasticlunr.Index.load(index);
+const found = (query) => loaded.search(query, search_options).slice(0, 5);
+const urls = queries.map((query) => [query, found(query).map((each) => doc_urls[each.ref])]);
+console.log(JSON.stringify(Object.fromEntries(urls)));
+"""
+
+
+def searched(book: Path, *queries: str) -> dict[str, list[str]]:
+    """What the book's search finds first, by query; nothing where there is no Node."""
+    node = shutil.which("node")
+    if node is None:
+        print("THE SEARCH OF THE BOOK IS NOT TESTED: there is no Node")
+        return {}
+    done = subprocess.run(
+        [node, "-e", SEARCH, str(book), *queries], capture_output=True, text=True, check=True
+    )
+    found: dict[str, list[str]] = json.loads(done.stdout)
+    return found

@@ -92,6 +92,13 @@ PAGES: dict[str, list[tuple[str, list[Expected]]]] = {
             [of(DUMPS), of(DUMPS, "orjson"), of(PARSE, "yyjson"), of(PARSE), ZSTD],
         ),
     ],
+    "docs/README.md": [
+        (
+            "fewer bytes",
+            [times(SIZES, "JSON, minified"), times(GET, "orjson", POINTER)]
+            + [times(SET, "orjson", KEPT)],
+        ),
+    ],
     "docs/compare.md": [
         ("You compress everything", [ZSTD]),
         (
