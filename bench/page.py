@@ -667,6 +667,11 @@ def page(found: dict[str, Any], source: str, template: str = "page.md") -> str:
         "machine": f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, kernel "
         f"{machine['kernel']}{load}",
         "note": f"{found['note']} " if "note" in found else "",
+        "again": "".join(
+            f"- Run again on {one['date']} at commit {one['commit']}, of {one['program']}: "
+            f"{_escape('; '.join(one['tasks']))}\n"
+            for one in found.get("again", [])
+        ),
         "versions": "\n".join(f"| {name} | {version} |" for name, version in versions.items()),
         "minutes": f"{seconds / 60:.0f}",
         "answers": "no wrong answer" if not failed else f"WRONG: {'; '.join(failed)}",

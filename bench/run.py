@@ -47,7 +47,13 @@ def output(*command: str, cwd: Path = ROOT) -> str:
 def commit(root: Path = ROOT) -> str:
     """The short commit, with `-changed` when the tree differs from it."""
     # The page and the results are made of a run, and are no part of what ran.
-    made = (":!docs/benchmarks.md", ":!docs/images", ":!bench/results", ":!README.md")
+    made = (
+        ":!docs/benchmarks.md",
+        ":!docs/figures.md",
+        ":!docs/images",
+        ":!bench/results",
+        ":!README.md",
+    )
     changed = output(
         "git", "status", "--porcelain", "--untracked-files=no", "--", ".", *made, cwd=root
     )
@@ -169,6 +175,11 @@ class Program:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench ARGS=", description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", metavar="NAME", help="tasks whose name has this")
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="with --only: put these tasks into the results that the pages show",
+    )
     parser.add_argument("--quick", action="store_true", help="a few minutes: a look, no record")
     parser.add_argument(
         "--programs",
@@ -179,6 +190,8 @@ def main() -> int:
         "--no-page", action="store_true", help="leave docs alone; results go to target/bench"
     )
     arguments = parser.parse_args()
+    if arguments.again and (arguments.quick or not arguments.only):
+        parser.error("--again needs --only, and a full run of these tasks")
     names = arguments.programs.split(",")
     kept = not arguments.only and not arguments.no_page
     for name in (name for name in PROGRAMS if name not in names):
@@ -216,7 +229,15 @@ def main() -> int:
     text = json.dumps(rounded(found), indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
     say(f"results: {path.relative_to(ROOT)}")
-    if kept:
+    if arguments.again:
+        import page
+
+        shown = page.shown()
+        merged = again(json.loads(shown.read_text(encoding="utf-8")), json.loads(text))
+        shown.write_text(json.dumps(merged, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        page.write(shown)
+        say(f"put into {shown.relative_to(ROOT)}; page: docs/benchmarks.md")
+    elif kept:
         import page
 
         page.write(path)
@@ -234,6 +255,25 @@ def main() -> int:
     for reason in failed:
         say(f"FAILED: {reason}")
     return 1 if failed else 0
+
+
+def again(shown: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The results that are shown, with the tasks that were run again, which it names."""
+    for name, result in new["programs"].items():
+        if result["failed"]:
+            raise SystemExit(f"nothing is changed, since {name} failed: {result['failed']}")
+        found = {task["task"]: task for task in result["results"]}
+        tasks = shown["programs"][name]["results"]
+        known = {task["task"] for task in tasks}
+        shown["programs"][name]["results"] = [found.get(task["task"], task) for task in tasks] + [
+            task for key, task in found.items() if key not in known
+        ]
+        families = sorted({key.rpartition("/")[0] or key for key in found})
+        if families:
+            shown.setdefault("again", []).append(
+                {"date": new["date"], "commit": new["commit"], "program": name, "tasks": families}
+            )
+    return shown
 
 
 def rounded(value: Any) -> Any:

@@ -29,7 +29,7 @@ def modules() -> dict[str, ModuleType]:
     sys.path[:0] = places
     try:
         parts = ("sizes", "fields", "generate", "coordinates", "peak", "report")
-        names = ("page", "compare", *(f"bench.{part}" for part in parts))
+        names = ("page", "compare", "run", *(f"bench.{part}" for part in parts))
         return {name: importlib.import_module(name) for name in names}
     finally:
         del sys.path[: len(places)]
@@ -93,6 +93,25 @@ def test_the_page_says_where_we_lose_and_that_a_quick_run_is_one(
     text = page.page(found, "bench/results/x.json", "figures.md")
     assert "A quick run: provisional figures" in text and "{{" not in text
     assert "a reason" in text and "3 tasks have a peer" in text
+
+
+def test_tasks_that_were_run_again_replace_the_others_and_are_named(
+    modules: dict[str, ModuleType],
+) -> None:
+    def results(commit: str, *tasks: str) -> dict[str, Any]:
+        found = [{"task": task, "commit": commit} for task in tasks]
+        program = {"results": found, "failed": []}
+        return {"date": "2026-01-01", "commit": commit, "programs": {"rust": program}}
+
+    merged = modules["run"].again(results("old", "a/1", "a/2", "b"), results("new", "a/2", "c/1"))
+    found = merged["programs"]["rust"]["results"]
+    assert [(task["task"], task["commit"]) for task in found] == [
+        ("a/1", "old"),
+        ("a/2", "new"),
+        ("b", "old"),
+        ("c/1", "new"),
+    ]
+    assert [(one["commit"], one["tasks"]) for one in merged["again"]] == [("new", ["a", "c"])]
 
 
 def test_where_parsing_pays(modules: dict[str, ModuleType]) -> None:
