@@ -143,8 +143,8 @@ $(VENV_ENGINES)/ready: bindings/python/pyproject.toml
 	$(VENV_ENGINES)/bin/pip install --quiet --group bindings/python/pyproject.toml:engines
 	@touch $@
 
-# SQLite; DuckDB; Dask on two processes, Spark on two executors; the code in docs/engines.md. Downloads half a
-# gigabyte once. Spark needs Java 17.
+# SQLite; DuckDB; Dask on two processes, Spark on two executors; the code in the pages
+# of engines in docs. Downloads half a gigabyte once. Spark needs Java 17.
 test-engines: test-sqlite test-duckdb test-parquet libraries $(VENV_ENGINES)/ready
 	$(CARGO) build --lib $(WITH_PARQUET)
 	@for library in $(BUILT)/liblivebuf_parquet.so $(BUILT)/liblivebuf_parquet.dylib; do \

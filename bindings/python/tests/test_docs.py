@@ -42,8 +42,9 @@ DOCS = PROJECT / "docs"
 READMES = [PROJECT / "README.md", *sorted(PROJECT.glob("bindings/*/README.md"))]
 READMES += [PROJECT / "testdata/README.md", PROJECT / "testdata/vectors/README.md"]
 ALL = [*READMES, PROJECT / "CHANGELOG.md", PROJECT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-# tests/engines runs the one, bindings/duckdb/tests the other.
-ELSEWHERE = [DOCS / "engines.md", PROJECT / "bindings/duckdb/README.md"]
+# tests/engines runs the first four, bindings/duckdb/tests the other.
+ELSEWHERE = [DOCS / f"{page}.md" for page in ("engines", "polars-duckdb", "dask-spark", "parquet")]
+ELSEWHERE += [PROJECT / "bindings/duckdb/README.md"]
 PAGES = [
     page
     for page in ALL
@@ -386,7 +387,7 @@ def test_every_page_is_in_the_book() -> None:
 def test_code_of_every_language_is_run() -> None:
     """Which test runs which language: a page that is new must be known to it."""
     runs = {
-        # This test, and tests/engines.
+        # This test, and tests/engines, which names its pages.
         "python": None,
         # crates/livebuf-cli/tests/cli/readme.rs takes all pages.
         "console": None,
