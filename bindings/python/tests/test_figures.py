@@ -69,6 +69,11 @@ LISTS = "lists/10000 random/serialize/raw"
 RMP = "rmp-serde, with names"
 ZSTD = mean("sizes/{}/zstd-3", "JSON, minified")
 BUILDING = ratio("map/common prefix/1000/building", "BTreeMap")
+SUM = "Sum of one of six columns, 1,000,000 rows/by polars"
+CHANGES = "Changes of twitter.json/TIME"
+REDIS = "stored/Redis, change of 10000 fields/1"
+MOVED = "stored/Redis, change of 10000 fields, bytes moved/1"
+ORJSON_KEPT, HASH = "JSON, orjson, kept", "hash of Redis, HSET"
 
 # For each page the lines with figures, by what they contain, and the figures in their order.
 PAGES: dict[str, list[tuple[str, list[Expected]]]] = {
@@ -195,6 +200,32 @@ PAGES: dict[str, list[tuple[str, list[Expected]]]] = {
                 for name in ("livebuf", "polars.read_ndjson")
             ],
         ),
+    ],
+    # What each how-to wins, in its first lines. The other ones have figures of their own runs.
+    "docs/howto/change-a-field.md": [("a *partial update*", [of(SET, KEPT), of(SET, "orjson")])],
+    "docs/howto/read-a-few-fields.md": [
+        ("One field deep within", [of(GET, POINTER), of(GET, "orjson")])
+    ],
+    "docs/howto/json.md": [("becomes a document in", [of(CONVERT), of(CONVERT, "orjson")])],
+    "docs/howto/untrusted.md": [
+        ("validate once", [of(PARSE, "livebuf, validate"), of(PARSE, "yyjson")])
+    ],
+    "docs/howto/http.md": [("The body is the document", [of(SET), of(SET, "orjson")])],
+    "docs/howto/undo.md": [
+        (
+            "A history keeps",
+            [of(CHANGES, "set_pointer of one"), of(CHANGES, "set_pointer, recorded as a delta")],
+        )
+    ],
+    "docs/howto/dataframes.md": [
+        ("one of six columns", [of(SUM, "livebuf, first after open"), of(SUM, "from Parquet")])
+    ],
+    "docs/howto/redis.md": [
+        (
+            "You change one field",
+            [of(MOVED), of(MOVED, ORJSON_KEPT), of(REDIS), of(REDIS, ORJSON_KEPT)],
+        ),
+        ("use a hash of Redis", [of(MOVED, HASH), of(REDIS, HASH)]),
     ],
 }
 
