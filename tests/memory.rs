@@ -163,7 +163,7 @@ fn list(brackets: [char; 2], count: usize, mut piece: impl FnMut(&mut String, us
     text.into_bytes()
 }
 
-/// Whether the encoder takes at most twice the bytes that `docs/limits.md` states, here for each
+/// Whether the encoder takes at most twice the bytes that `docs/bounds.md` states, here for each
 /// value: its lists grow ahead of what they hold. The storage has room, so it does not count.
 fn encodes_within(
     name: &str,

@@ -386,7 +386,7 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        // As many values as a valid document can have (`docs/limits.md`).
+        // As many values as a valid document can have (`docs/bounds.md`).
         let total = (doc.as_bytes().len() as u64).saturating_mul(136);
         let budget = Budget { left: total, total };
         let stack = Vec::new();

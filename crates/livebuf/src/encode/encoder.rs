@@ -151,7 +151,7 @@ impl Encoder {
 }
 
 /// More values than a byte of any document holds, those that wait for the end of their array
-/// included (`docs/limits.md`). So a limit on the document bounds the memory of the encoder.
+/// included (`docs/bounds.md`). So a limit on the document bounds the memory of the encoder.
 const MOST_VALUES: u64 = 1024;
 
 impl<S: Storage> Encoder<S> {

@@ -396,7 +396,7 @@ pub struct Limits {
     /// Deepest nesting of containers (format: 1,000); a scalar at the root has depth 0.
     pub nesting: u16,
     /// Most values of another document that one call copies or encodes anew. It is never more
-    /// than a valid document of that size can hold (`docs/limits.md`).
+    /// than a valid document of that size can hold (`docs/bounds.md`).
     pub budget: u64,
 }
 
