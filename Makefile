@@ -37,8 +37,9 @@ endif
 # Behaviour, vectors, examples, the code in the documentation and the oracles in short, in every language.
 # The libraries of all languages are built first. Then Python tests its own while the programs of Rust's
 # tests are built. The tests of JavaScript, Go and Java compare with the command, so they come last. `make test-all` is the rest.
+ENVIRONMENT ?= test
 test:
-	@$(MAKE) --no-print-directory $(VENV)/test & venv=$$!; \
+	@$(MAKE) --no-print-directory $(VENV)/$(ENVIRONMENT) & venv=$$!; \
 		$(MAKE) --no-print-directory libraries || exit 1; \
 		$(MAKE) --no-print-directory test-rust & rust=$$!; \
 		wait $$venv && $(MAKE) --no-print-directory pytest; python=$$?; \
@@ -47,8 +48,10 @@ test:
 
 # One set of packages, so that each crate is built once, with the features that all of them need together.
 # Left out is what takes minutes to build or needs an engine: see test-engines, and bench-answers.
+# HEADER is the feature that compares the C header with the source, which needs another parser of Rust.
+HEADER ?=
 TESTED := --workspace --exclude livebuf-sqlite --exclude livebuf-duckdb --exclude livebuf-parquet \
-	--exclude livebuf-parquet-python --exclude livebuf-bench --exclude livebuf-c-bench
+	--exclude livebuf-parquet-python --exclude livebuf-bench --exclude livebuf-c-bench $(HEADER)
 # What `maturin` sets, too: the module is loaded by an interpreter and links none.
 export PYO3_BUILD_EXTENSION_MODULE := 1
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
@@ -123,14 +126,14 @@ endif
 # Everything else, in every language: whatever `make test` leaves out as it takes long, needs large packages or
 # tools.
 test-all: export LIVEBUF_ALL := 1
-test-all: $(VENV)/all
+test-all: export ENVIRONMENT := all
+test-all: export HEADER := --features livebuf-c/header
+test-all:
 	@$(MAKE) --no-print-directory test
-	$(CARGO) test $(TESTED) --features livebuf-c/header --test header
-	@$(MAKE) --no-print-directory test-jvm
-	@echo "the wheel is built and tested beside the engines, and says how that went after them"
-	@$(MAKE) --no-print-directory test-wheel > target/wheel.log 2>&1 & wheel=$$!; \
+	@echo "Java's other modules and the wheel are tested beside the engines, and say how that went after them"
+	@$(MAKE) --no-print-directory test-jvm test-wheel > target/beside.log 2>&1 & beside=$$!; \
 		$(MAKE) --no-print-directory test-size test-engines; engines=$$?; \
-		wait $$wheel; wheel=$$?; cat target/wheel.log; [ $$engines = 0 ] && [ $$wheel = 0 ]
+		wait $$beside; beside=$$?; cat target/beside.log; [ $$engines = 0 ] && [ $$beside = 0 ]
 
 # The wheel as users get it: what it holds, and the tests that import nothing but it.
 test-wheel: python $(VENV)/test
