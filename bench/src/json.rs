@@ -170,9 +170,9 @@ fn change(sample: &Sample, effort: Effort, report: &mut Report) -> Result<()> {
         return Ok(());
     }
     const NUMBER: u64 = 77;
-    let stored = livebuf_json::from_slice(json)?.into_vec();
+    let stored = livebuf_json::from_slice(json)?.as_bytes().to_vec();
     let ours = || -> Result<Vec<u8>> {
-        let mut editor = Editor::open_unvalidated(VecStorage::from_slice(black_box(&stored))?)?;
+        let mut editor = Editor::open_unvalidated(black_box(&stored).clone())?;
         editor.set_pointer(&pointer, NUMBER)?;
         Ok(editor.into_vec())
     };
