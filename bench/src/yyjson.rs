@@ -95,9 +95,10 @@ impl Mutable {
         unsafe {
             let mut value: *mut yyjson_mut_val = self.pointer.as_ref().root;
             for step in steps {
+                let member = yyjson_mut_obj_getn(value, step.as_ptr().cast(), step.len());
                 value = match step.parse() {
-                    Ok(index) => yyjson_mut_arr_get(value, index),
-                    Err(_) => yyjson_mut_obj_getn(value, step.as_ptr().cast(), step.len()),
+                    Ok(index) if member.is_null() => yyjson_mut_arr_get(value, index),
+                    _ => member,
                 };
             }
             yyjson_mut_set_uint(value, number)
