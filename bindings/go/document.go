@@ -29,32 +29,42 @@ func Open(data []byte) (*Document, error) {
 // openHeader checks a document's header; its used bytes.
 func openHeader(data []byte) (mem, error) {
 	m := mem(data)
+	used, err := usedBytes(m)
+	if err != nil {
+		return nil, err
+	}
+	if used > uint64(len(m)) {
+		return nil, truncated(len(m), used)
+	}
+	return m[:used], nil
+}
+
+// usedBytes checks a header, whether or not the bytes behind it are there; how many bytes the document has.
+func usedBytes(m mem) (uint64, error) {
 	if len(m) < 4 && len(m) > 0 && m[0] == 0xab || len(m) < headerSize && m.u32(0) == magic {
-		return nil, truncated(len(m), headerSize)
+		return 0, truncated(len(m), headerSize)
 	}
 	if m.u32(0) != magic {
-		return nil, fault{ErrNotADocument, 0}.err()
+		return 0, fault{ErrNotADocument, 0}.err()
 	}
 	switch v := m.u8(headerVersion); {
 	case v == 0:
-		return nil, &Error{ErrUnsupportedVersion, headerVersion, "",
+		return 0, &Error{ErrUnsupportedVersion, headerVersion, "",
 			"the document is of a draft before version 1: the library that wrote it can print it as JSON"}
 	case v != version:
-		return nil, &Error{ErrUnsupportedVersion, headerVersion, "",
+		return 0, &Error{ErrUnsupportedVersion, headerVersion, "",
 			"the document is of a version that this package does not know: a newer one may read it"}
 	case m.u8(headerRefuse) != 0:
-		return nil, fault{ErrUnsupportedFeature, headerRefuse}.err()
+		return 0, fault{ErrUnsupportedFeature, headerRefuse}.err()
 	}
 	used := m.u32(headerUsed)
 	switch {
 	case used < headerSize:
-		return nil, fault{ErrBadCount, headerUsed}.err()
+		return 0, fault{ErrBadCount, headerUsed}.err()
 	case used&7 != 0:
-		return nil, fault{ErrMisaligned, headerUsed}.err()
-	case used > uint64(len(m)):
-		return nil, truncated(len(m), used)
+		return 0, fault{ErrMisaligned, headerUsed}.err()
 	}
-	return m[:used], nil
+	return used, nil
 }
 
 func truncated(have int, need uint64) error {

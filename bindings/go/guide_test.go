@@ -1,6 +1,7 @@
 package livebuf_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -112,6 +113,19 @@ func Example_guide() {
 	fmt.Println(string(text), err)    // {"id":9007199254740993,"price":0.1} <nil>
 	fmt.Println(len(made), len(read)) // 136 96
 
+	var stream bytes.Buffer                // or a connection, or a file
+	encoder := livebuf.NewEncoder(&stream) // writes documents one after the other
+	err = encoder.Encode(User{Name: "Ada"})
+	err = encoder.Encode(User{Name: "Alan"})
+	decoder := livebuf.NewDecoder(&stream)
+	var next User
+	err = decoder.Decode(&next)
+	fmt.Println(next.Name, err)               // Ada <nil>
+	last, err := decoder.Next()               // the next document as it is
+	fmt.Println(last.Root().Get("name"), err) // Alan <nil>
+	_, err = decoder.Next()
+	fmt.Println(err == io.EOF) // true
+
 	type Order struct {
 		ID    int64           `livebuf:"id"`
 		Price livebuf.Decimal `livebuf:"price"`
@@ -194,6 +208,9 @@ func Example_guide() {
 	// ["fr"] 1
 	// {"id":9007199254740993,"price":0.1} <nil>
 	// 136 96
+	// Ada <nil>
+	// Alan <nil>
+	// true
 	// 19.90 2026-11-28 2026-11-28 08:30:00 +0000 UTC <nil>
 	// Ada <nil>
 	// Grace Hopper 1 <nil>

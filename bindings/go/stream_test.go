@@ -1,0 +1,94 @@
+package livebuf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+type lap struct {
+	Driver string  `json:"driver"`
+	Sec    float64 `json:"sec"`
+}
+
+func TestDocumentsInAStream(t *testing.T) {
+	laps := []lap{{"ANT", 88.4}, {"BEE", 87.9}, {"", math.Inf(1)}}
+	var stream bytes.Buffer
+	encoder := NewEncoder(&stream)
+	for _, one := range laps {
+		if err := encoder.Encode(one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := encoder.Encode(func() {}); !errors.Is(err, ErrBadValue) {
+		t.Fatal(err)
+	}
+	stream.WriteString("rest")
+	// However the bytes arrive, and nothing behind a document is read.
+	for _, slow := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader} {
+		all := bytes.NewReader(stream.Bytes())
+		decoder := NewDecoder(slow(all))
+		for _, one := range laps {
+			var found lap
+			if err := decoder.Decode(&found); err != nil || found != one {
+				t.Fatal(found, err)
+			}
+		}
+		if _, err := decoder.Next(); !errors.Is(err, ErrNotADocument) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestStreamsThatEnd(t *testing.T) {
+	data, err := Marshal(lap{"ANT", 88.4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range data {
+		_, err := NewDecoder(bytes.NewReader(data[:cut])).Next()
+		switch {
+		case cut == 0 && err == io.EOF:
+		case cut > 0 && errors.Is(err, ErrTruncated):
+		default:
+			t.Fatal(cut, err)
+		}
+	}
+	failing := errors.New("the line is cut")
+	for _, after := range []int{0, 10, len(data) - 1} {
+		reader := io.MultiReader(bytes.NewReader(data[:after]), iotest.ErrReader(failing))
+		if _, err := NewDecoder(reader).Next(); !errors.Is(err, failing) {
+			t.Fatal(after, err)
+		}
+	}
+	decoder := NewDecoder(bytes.NewReader(data))
+	decoder.Limit(uint64(len(data)) - 1)
+	if _, err := decoder.Next(); !errors.Is(err, ErrDocumentLimit) {
+		t.Fatal(err)
+	}
+}
+
+// A header that claims 4 GiB takes memory for the bytes that arrive.
+func TestClaimsOfStreamsAreNotBelieved(t *testing.T) {
+	data, err := Marshal(strings.Repeat("x", 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary.LittleEndian.PutUint32(data[headerUsed:], math.MaxUint32-7)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = NewDecoder(bytes.NewReader(data)).Next()
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, ErrTruncated) {
+		t.Fatal(err)
+	}
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 100_000 {
+		t.Fatalf("%d bytes", allocated)
+	}
+}
