@@ -88,8 +88,8 @@ PAGES: dict[str, list[tuple[str, list[Expected]]]] = {
         ),
         (
             "change that field",
-            [of(SET, "orjson"), of(SET), of(SET, KEPT)]
-            + [times(SET, "orjson"), times(SET, "orjson", KEPT)],
+            [of(SET, "orjson"), of(SET, KEPT), of(SET)]
+            + [times(SET, "orjson", KEPT), times(SET, "orjson")],
         ),
         ("convert the JSON text", [of(CONVERT, "orjson"), of(CONVERT)]),
         (
