@@ -1,4 +1,5 @@
-"""mdBook's preprocessor: links to files outside of docs/ lead to the repository.
+"""mdBook's preprocessor: links to files outside of docs/ lead to the repository, and those to
+README.md to the first page.
 
 Links to docs.rs lead to the Rust reference inside of the book, where `make docs` builds it:
 `LIVEBUF_RUST` names its folder. `book.toml` calls this. On GitHub, and in a checkout, the links
@@ -26,6 +27,11 @@ def outward(text: str, page: str, repository: str) -> str:
     return re.sub(r"(\]\(|^\[[^\]]+\]: )(\.\./[^)#\s]*)", replaced, text, flags=re.MULTILINE)
 
 
+def home(text: str) -> str:
+    """The page's text, with links to the first page as the book names it."""
+    return re.sub(r"(\]\((?:\.\./)*)README\.md(?=[)#])", r"\1index.html", text)
+
+
 def inward(text: str, page: str, reference: Path) -> str:
     """The page's text, with links to docs.rs made links to the reference beside the pages."""
 
@@ -41,7 +47,7 @@ def walk(items: list[Any], repository: str) -> None:
     for item in items:
         if isinstance(item, dict) and (chapter := item.get("Chapter")):
             if chapter["path"]:
-                text = outward(chapter["content"], chapter["path"], repository)
+                text = home(outward(chapter["content"], chapter["path"], repository))
                 if reference := os.environ.get("LIVEBUF_RUST"):
                     text = inward(text, chapter["path"], Path(reference))
                 chapter["content"] = text
