@@ -88,6 +88,9 @@ struct Found {
     identity: [u8; 8],
     types: Arc<Types>,
     spans: Mutex<HashMap<Vec<String>, Spans>>,
+    /// The rows that are no group yet, of as many bytes of the file. They lie in many frames, and
+    /// each export needs them twice: for its schema and for its rows.
+    tail: Mutex<Option<(u64, Group)>>,
 }
 
 /// Of each group the least and the greatest value in a column, as far as they are known.
@@ -99,6 +102,22 @@ const MOST_COLUMNS: usize = 64;
 impl Found {
     fn spans(&self) -> MutexGuard<'_, HashMap<Vec<String>, Spans>> {
         self.spans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The rows behind the last group, made a group when they are first asked for. In one file,
+    /// as many bytes have the same rows.
+    fn tail(&self, reader: &LogReader, index: usize) -> livebuf_log::Result<Option<Group>> {
+        let bytes = reader.stats().bytes;
+        let kept = || self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, group)) = &*kept()
+            && *known == bytes
+        {
+            return Ok(Some(group.clone()));
+        }
+        // Of a log elsewhere, Python's code reads: no lock is held meanwhile.
+        let group = reader.group(index)?;
+        *kept() = group.clone().map(|group| (bytes, group));
+        Ok(group)
     }
 
     /// Finds the least and the greatest value of a group's column, and remembers them.
@@ -806,7 +825,11 @@ impl Documents for InLog {
     }
 
     fn document(&self, index: usize) -> Result<Arc<dyn Document>, Refused> {
-        match self.reader.group(index)? {
+        let group = match index < self.found.1 {
+            true => self.reader.group(index)?,
+            false => self.found.0.tail(&self.reader, index)?,
+        };
+        match group {
             Some(group) => Ok(Arc::clone(group.document()) as Arc<dyn Document>),
             None => Err("no such group".into()),
         }

@@ -415,6 +415,24 @@ class TestCompactsItself:
                 log.append(row)
         assert path.stat().st_size > 2 * lines
 
+    def test_rows_that_are_no_group_yet_are_those_of_the_file(self, path: Path) -> None:
+        """They are remembered from one export to the next, and not longer than they are all."""
+        polars = pytest.importorskip("polars")
+        with Log(path, "x") as log, Log(path) as reader:
+            assert not list(reader)
+            for count in range(1, 40):
+                log.extend({"n": n} for n in range(10 * count - 10, 10 * count))
+                for one in (log, Log(path)):
+                    for _ in range(2):
+                        assert polars.DataFrame(one)["n"].to_list() == list(range(10 * count))
+                        last = polars.DataFrame(one.between("n", 10 * count - 3, 10**9))
+                        assert last["n"].to_list() == list(range(10 * count - 3, 10 * count))
+            before = log.between("n", 385, 10**9)
+            log.compact()
+            log.append({"n": 390})
+            assert polars.DataFrame(log)["n"].to_list() == list(range(391))
+            assert polars.DataFrame(before)["n"].to_list() == list(range(385, 390))
+
     def test_what_was_remembered_of_its_groups_is_not_of_the_new_ones(self, path: Path) -> None:
         polars = pytest.importorskip("polars")
         with Log(path, "x") as log:
