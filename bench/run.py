@@ -268,6 +268,7 @@ def again(shown: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         shown["programs"][name]["results"] = [found.get(task["task"], task) for task in tasks] + [
             task for key, task in found.items() if key not in known
         ]
+        shown["versions"] |= new.get("versions", {})
         families = sorted({key.rpartition("/")[0] or key for key in found})
         if families:
             shown.setdefault("again", []).append(

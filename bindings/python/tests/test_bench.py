@@ -101,9 +101,12 @@ def test_tasks_that_were_run_again_replace_the_others_and_are_named(
     def results(commit: str, *tasks: str) -> dict[str, Any]:
         found = [{"task": task, "commit": commit} for task in tasks]
         program = {"results": found, "failed": []}
-        return {"date": "2026-01-01", "commit": commit, "programs": {"rust": program}}
+        versions = {"peer": commit}
+        programs = {"rust": program}
+        return {"date": "", "commit": commit, "versions": versions, "programs": programs}
 
     merged = modules["run"].again(results("old", "a/1", "a/2", "b"), results("new", "a/2", "c/1"))
+    assert merged["versions"] == {"peer": "new"}
     found = merged["programs"]["rust"]["results"]
     assert [(task["task"], task["commit"]) for task in found] == [
         ("a/1", "old"),

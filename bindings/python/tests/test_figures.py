@@ -8,7 +8,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -75,6 +75,20 @@ REDIS = "stored/Redis, change of 10000 fields/1"
 MOVED = "stored/Redis, change of 10000 fields, bytes moved/1"
 ORJSON_KEPT, HASH = "JSON, orjson, kept", "hash of Redis, HSET"
 
+ENGINES = ("polars", "DuckDB", "Dask", "Spark")
+QUERIES = ("sum of a column", "sum by 4 texts", "one row of two columns, by id", "all columns")
+ASKED = [f"{engine} over files/{query}" for engine in ENGINES for query in QUERIES]
+FILE = "Bytes of the engines' files/1,000,000 events"
+BY_ID = "polars over files/one row of two columns, by id"
+VALUE = "A value out of messages, in polars/100,000 messages"
+TRUSTED = "livebuf, trusted=True"
+
+
+def of_lines(choice: Callable[[Iterable[float]], float]) -> Expected:
+    """The least or the greatest ratio to JSON lines of all engines."""
+    return lambda found: choice(ratio(task, "JSON lines")(found) for task in ASKED)
+
+
 # For each page the lines with figures, by what they contain, and the figures in their order.
 PAGES: dict[str, list[tuple[str, list[Expected]]]] = {
     "README.md": [
@@ -102,6 +116,36 @@ PAGES: dict[str, list[tuple[str, list[Expected]]]] = {
             "fewer bytes",
             [times(SIZES, "JSON, minified"), times(GET, "orjson", POINTER)]
             + [times(SET, "orjson", KEPT)],
+        ),
+    ],
+    "docs/engines.md": [
+        (
+            "Against JSON lines",
+            [of_lines(min), of_lines(max), of(FILE), of(FILE, "JSON lines")],
+        ),
+        (
+            "Against Parquet, if a query",
+            [
+                ratio(f"{engine} over files/sum of a column", "Parquet")
+                for engine in ("polars", "Dask", "DuckDB")
+            ],
+        ),
+        ("To Parquet, in most", [ratio(FILE, "Parquet")]),
+        ("Validation counts", [of(BY_ID), of(BY_ID, TRUSTED)]),
+        ("The data is a million", [of(FILE), of(FILE, "JSON lines"), of(FILE, "Parquet")]),
+        *(
+            (
+                f"| {task.replace(' over files/', ', ')} |",
+                [
+                    *(of(task, name) for name in ("livebuf", TRUSTED, "JSON lines", "Parquet")),
+                    *(ratio(task, peer) for peer in ("JSON lines", "Parquet")),
+                ],
+            )
+            for task in ASKED
+        ),
+        (
+            "`extract` takes",
+            [of(VALUE), of(VALUE, "JSON lines"), of(VALUE, "typed column in memory")],
         ),
     ],
     "docs/compare.md": [
