@@ -55,7 +55,16 @@ STYLE = {
 
 Task = dict[str, Any]
 # Competitors that hold no bytes to store or send: what memory alone takes.
-MEMORY = ("dict in memory", "bytes(bytearray)", "BTreeMap", "Vec", "in memory", "tree", "vectors")
+MEMORY = (
+    "the least of any function",
+    "dict in memory",
+    "bytes(bytearray)",
+    "BTreeMap",
+    "Vec",
+    "in memory",
+    "tree",
+    "vectors",
+)
 # Contests of LiveBuf with itself, or of other work.
 NOT_COMPARED = (
     "c-and-rust/",
@@ -420,6 +429,9 @@ def losses(found: dict[str, Any]) -> list[list[str]]:
     return [row for _, row in rows]
 
 
+# Those whose other figures are listed at the end; JavaScript has a section.
+PROGRAMS = ("rust", "python", "c", "sqlite")
+
 # The losses that matter to somebody: what is done, the task, the peer, and why LiveBuf loses.
 MATTER = (
     (
@@ -691,7 +703,10 @@ def page(found: dict[str, Any], source: str, template: str = "page.md") -> str:
         "javascript": javascript(found),
         "javascript_link": "- [JavaScript](#javascript)\n" if "js" in found["programs"] else "",
         "skipped": "\n".join(skipped) or "- nothing",
-        **{f"figures_{program}": _others(found, program) for program in ("rust", "python", "c")},
+        **{
+            f"figures_{program}": _others(found, program)
+            for program in ("rust", "python", "c", "sqlite")
+        },
     }
     for name, filled in fill.items():
         text = text.replace("{{" + name + "}}", filled)

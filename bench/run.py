@@ -2,14 +2,15 @@
 
     make bench [ONLY=twitter] [ARGS=--quick]
 
-The Rust, Python, C and JavaScript benchmarks each compare all answers before they time, and write
-one JSON file. These become one file in bench/results, with machine, date, versions and commit.
+The Rust, Python, C, JavaScript and SQLite benchmarks each compare all answers before they time, and
+write one JSON file. These become one file in bench/results, with machine, date, versions and commit.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import importlib.util
 import json
 import os
 import platform
@@ -25,7 +26,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
-PROGRAMS = ("rust", "python", "c", "js")
+PROGRAMS = ("rust", "python", "c", "js", "sqlite")
 CRATES = (
     "apache-avro arrow-json bitcode capnp ciborium flatbuffers flate2 json-patch jsonpath-rust "
     "lz4_flex postcard prost rkyv rmp-serde serde_json simd-json wincode yyjson-sys zstd"
@@ -112,10 +113,12 @@ def lite3(root: Path = ROOT) -> Path | None:
 
 
 def present(root: Path = ROOT) -> list[str]:
-    """The programs that can be run here: JavaScript's needs Node, and its packages."""
+    """The programs that can be run here: JavaScript's needs Node and its packages, SQLite's apsw."""
     js = root / "bindings" / "js"
     ready = all((folder / "node_modules").is_dir() for folder in (js, js / "bench"))
-    return [name for name in PROGRAMS if name != "js" or (ready and shutil.which("node"))]
+    absent = set() if ready and shutil.which("node") else {"js"}
+    absent |= set() if importlib.util.find_spec("apsw") else {"sqlite"}
+    return [name for name in PROGRAMS if name not in absent]
 
 
 class Program:
@@ -142,6 +145,9 @@ class Program:
             self.build = ["npm", "--prefix", str(package), "run", "--silent", "build"]
             self.command = ["node", "--expose-gc", "index.js"]
             self.directory = package / "bench"
+        elif name == "sqlite":
+            self.build = [*build, "livebuf-sqlite"]
+            self.command = [sys.executable, str(root / "bindings" / "sqlite" / "bench.py")]
         else:
             self.command = [sys.executable, "-m", "bench"]
             self.directory = root / "bindings" / "python"
@@ -263,9 +269,10 @@ def again(shown: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         if result["failed"]:
             raise SystemExit(f"nothing is changed, since {name} failed: {result['failed']}")
         found = {task["task"]: task for task in result["results"]}
-        tasks = shown["programs"][name]["results"]
+        program = shown["programs"].setdefault(name, {**result, "results": []})
+        tasks = program["results"]
         known = {task["task"] for task in tasks}
-        shown["programs"][name]["results"] = [found.get(task["task"], task) for task in tasks] + [
+        program["results"] = [found.get(task["task"], task) for task in tasks] + [
             task for key, task in found.items() if key not in known
         ]
         shown["versions"] |= new.get("versions", {})

@@ -27,6 +27,10 @@ EXTENSION = os.environ.get(
     "LIVEBUF_SQLITE", ROOT / "target/release" / f"liblivebuf_sqlite.{SUFFIX}"
 )
 
+# What results call them, and what any function takes that gets a blob.
+NAMES = {"livebuf": "livebuf", "jsonb": "SQLite JSONB", "text": "JSON text in SQLite"}
+LEAST = "substr of the blob, the least of any function"
+
 # Kinds of documents: the table, what makes them of JSON text, and a value of one.
 KINDS = {
     "livebuf": ("l", "lb({})"),
@@ -55,9 +59,33 @@ def fill(db, text, rows):
 
 
 class Bench:
-    def __init__(self, db, rows, runs):
-        self.db, self.rows, self.runs = db, rows, runs
+    def __init__(self, db, what, rows, runs, results):
+        self.db, self.what, self.rows, self.runs = db, what, rows, runs
+        self.results = results
         self.row = -1  # the last one that was updated
+
+    def task(self, task, unit, competitors):
+        """Keeps the figures of one task, each a list of what was measured."""
+        entries = []
+        for name, found in competitors.items():
+            found = sorted(found)
+            middle = found[len(found) // 2]
+            spread = (found[len(found) * 3 // 4] - found[len(found) // 4]) / middle if middle else 0
+            figures = {"minimum": found[0], "median": middle, "spread": spread, "runs": len(found)}
+            entries.append({"name": name, **figures})
+        name = f"SQLite, {task}"
+        both = {"unit": unit, "answers_compared": True}
+        self.results.append({"task": name, **both, "competitors": entries})
+
+    def sizes(self):
+        """The bytes of a row's document of each kind."""
+        sizes = {}
+        for kind, (table, _) in KINDS.items():
+            query = f"SELECT avg(length(CAST(d AS BLOB))) FROM {table}"
+            ((sizes[NAMES[kind]],),) = self.db.execute(query)
+            print(f"  {kind:28} {sizes[NAMES[kind]]:10.0f} bytes a row")
+        rounded = {name: [round(size)] for name, size in sizes.items()}
+        self.task(f"bytes of a row/{self.what}", "B", rounded)
 
     def answers(self, value, table):
         """The value of each row."""
@@ -65,13 +93,13 @@ class Bench:
 
     def micros(self, name, value, table):
         """Microseconds a row. `count` looks at each value."""
-        best = float("inf")
+        times = []
         for _ in range(self.runs):
             begin = time.perf_counter()
             self.db.execute(f"SELECT count({value}) FROM {table}").fetchall()
-            best = min(best, time.perf_counter() - begin)
-        print(f"  {name:28} {best / self.rows * 1e6:10.3f} µs")
-        return best
+            times.append((time.perf_counter() - begin) / self.rows)
+        print(f"  {name:28} {min(times) * 1e6:10.3f} µs")
+        return times
 
     def reads(self, path):
         """All ways to read one value of each row."""
@@ -83,11 +111,15 @@ class Bench:
         for value, table in ((extract, "l"), (read, "l"), (arrow, "b")):
             if self.answers(value, table) != expected:
                 raise SystemExit(f"{value} differs from {arrow} of JSON text")
-        floor = self.micros("substr(blob, 1, 8)", "substr(d, 1, 8)", "l")
-        text = self.micros("->> of JSON text", arrow, "j")
-        jsonb = self.micros("->> of JSONB", arrow, "b")
-        ours = self.micros("lb_extract", extract, "l")
-        parts = self.micros("lb_read", read, "l")
+        times = {
+            LEAST: self.micros("substr(blob, 1, 8)", "substr(d, 1, 8)", "l"),
+            NAMES["text"]: self.micros("->> of JSON text", arrow, "j"),
+            NAMES["jsonb"]: self.micros("->> of JSONB", arrow, "b"),
+            "livebuf": self.micros("lb_extract", extract, "l"),
+            "livebuf, lb_read": self.micros("lb_read", read, "l"),
+        }
+        self.task(f"one value of each row of {self.what}/{path}", "s", times)
+        floor, text, jsonb, ours, parts = (min(each) for each in times.values())
         print(
             f"  lb_extract: {ours / floor:.2f} of substr, {ours / jsonb:.2f} of JSONB, "
             f"{ours / text:.4f} of JSON text\n"
@@ -105,13 +137,13 @@ class Bench:
         row of its own.
         """
         ways = (
-            ("lb_set", "livebuf", "lb_set", 0),
-            ("with room", "livebuf", "lb_set", 16_384),
-            ("jsonb_set", "jsonb", "jsonb_set", 0),
-            ("json_set", "text", "json_set", 0),
+            ("livebuf", "livebuf", "lb_set", 0),
+            ("livebuf, with room", "livebuf", "lb_set", 16_384),
+            (NAMES["jsonb"], "jsonb", "jsonb_set", 0),
+            (NAMES["text"], "text", "json_set", 0),
         )
         print(f"pages that an update of {path} writes")
-        print(f"  {'':40}" + "".join(f"{name:>12}" for name, *_ in ways))
+        print(f"  {'':40}" + "".join(f"{function:>12}" for _, _, function, _ in ways))
         for name, value in cases:
             pages = []
             for _, kind, function, room in ways:
@@ -130,6 +162,8 @@ class Bench:
                 ((found,),) = self.db.execute(read, (path, self.row))
                 if found != value or found == old:
                     raise SystemExit(f"{function}: {found!r} instead of {value!r}, was {old!r}")
+            counts = {way[0]: [count] for way, count in zip(ways, pages, strict=True)}
+            self.task(f"pages that an update writes/{name}", "pages", counts)
             case = f"{name}, {old} to {value}"
             print(f"  {case:40}" + "".join(f"{count:12}" for count in pages))
         print()
@@ -142,35 +176,49 @@ def main():
     parser.add_argument("--small", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--cache", type=int, default=-2_000_000, help="PRAGMA cache_size")
+    parser.add_argument("--quick", action="store_true", help="few rows: a look, no record")
+    parser.add_argument("--filter", default="", help="nothing is run unless SQLite's name has this")
+    parser.add_argument("--json", type=Path, help="write all figures to this file")
     options = parser.parse_args()
+    if options.quick:
+        options.rows, options.small = 50, 5_000
+    found = {"results": [], "skipped": [], "failed": []}
+    if options.filter in "SQLite":
+        run(options, found["results"])
+    if options.json:
+        found["versions"] = {"SQLite of apsw": apsw.sqlite_lib_version()}
+        options.json.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
+
+
+def run(options, results):
     document = json.loads(Path(options.file).read_text(encoding="utf-8"))
     print(f"SQLite {apsw.sqlite_lib_version()}, cache_size {options.cache}")
 
     with tempfile.TemporaryDirectory() as folder:
         db = connect(Path(folder) / "large.db", options.cache)
         fill(db, lambda n: json.dumps({**document, "row": n}, ensure_ascii=False), options.rows)
-        for kind, (table, _) in KINDS.items():
-            ((size,),) = db.execute(f"SELECT max(length(CAST(d AS BLOB))) FROM {table}")
-            print(f"  {kind:28} {size:10} bytes a row")
-        bench = Bench(db, options.rows, options.runs)
+        bench = Bench(db, "twitter.json", options.rows, options.runs, results)
+        bench.sizes()
         for path in ("$.statuses[50].user.screen_name", "$.statuses[99].id", "$.row"):
             bench.reads(path)
         bench.updates(
             "$.statuses[50].retweet_count",
-            (("same size", 9), ("more digits", 77), ("wider than its column", 70_000)),
+            (
+                ("a number with as many digits", 9),
+                ("a number with more digits", 77),
+                ("a number wider than its column", 70_000),
+            ),
         )
         bench.updates(
             "$.statuses[50].user.screen_name",
-            (("same size", "IwiAlohomorA"), ("longer", "IwiAlohomorA2")),
+            (("a text as long", "IwiAlohomorA"), ("a text that is longer", "IwiAlohomorA2")),
         )
         db.close()
 
         db = connect(Path(folder) / "small.db", options.cache)
         fill(db, small, options.small)
-        for kind, (table, _) in KINDS.items():
-            ((size,),) = db.execute(f"SELECT avg(length(CAST(d AS BLOB))) FROM {table}")
-            print(f"  {kind:28} {size:10.0f} bytes a row")
-        bench = Bench(db, options.small, options.runs)
+        bench = Bench(db, "small documents", options.small, options.runs, results)
+        bench.sizes()
         for path in ("$.id", "$.note", "$.at.y", "$.tags[1]"):
             bench.reads(path)
         db.close()
