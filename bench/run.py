@@ -2,8 +2,9 @@
 
     make bench [ONLY=twitter] [ARGS=--quick]
 
-The Rust, Python, C, JavaScript and SQLite benchmarks each compare all answers before they time, and
-write one JSON file. These become one file in bench/results, with machine, date, versions and commit.
+The benchmarks of Rust, Python, C, JavaScript and SQLite each compare all answers before they time,
+and write one JSON file. These become one file in bench/results, with machine, date, versions and
+commit.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def lite3(root: Path = ROOT) -> Path | None:
 
 
 def present(root: Path = ROOT) -> list[str]:
-    """The programs that can be run here: JavaScript's needs Node and its packages, SQLite's apsw."""
+    """The programs that can be run here: JavaScript's needs Node and packages, SQLite's apsw."""
     js = root / "bindings" / "js"
     ready = all((folder / "node_modules").is_dir() for folder in (js, js / "bench"))
     absent = set() if ready and shutil.which("node") else {"js"}

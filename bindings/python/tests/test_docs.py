@@ -418,20 +418,6 @@ def test_code_of_every_language_is_run() -> None:
                 assert name(page) in runner.read_text(encoding="utf-8"), f"{name(page)}: {language}"
 
 
-def test_figures_of_sqlite_are_those_of_its_guide() -> None:
-    """The other figures of the page: test_figures.py."""
-    guide = (DOCS / "sqlite.md").read_text(encoding="utf-8")
-    count = 0
-    rows, first = r"\| \[2\] \|$", r"^You change one field"
-    for page, ours in (("compare.md", rows), ("howto/sqlite.md", first)):
-        for line in (DOCS / page).read_text(encoding="utf-8").splitlines():
-            if re.search(ours, line):
-                for figure in re.findall(r"\d[\d.,]* (?:ns|µs|ms|bytes|pages?)(?!\w)", line):
-                    assert figure in guide, f"{figure}: {line}"
-                    count += 1
-    assert count >= 16
-
-
 def test_links_to_the_rust_reference(tmp_path: Path) -> None:
     """`make docs` puts it beside the pages. Elsewhere the links lead to docs.rs."""
     inward = runpy.run_path(str(DOCS / "book.py"))["inward"]
