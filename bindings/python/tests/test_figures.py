@@ -86,6 +86,16 @@ VALUE = "A value out of messages, in polars/100,000 messages"
 TRUSTED = "livebuf, trusted=True"
 
 
+HOUR = "The last fifth of a log/1,000,000 events"
+COUNT = "A request changes a session/count"
+BUY = "A request changes a session/buy"
+WORDS = ("livebuf", "livebuf, trusted", "livebuf, tables=False", "livebuf, both")
+
+
+def of_orjson(task: str, name: str) -> Expected:
+    return lambda results: results[task][name] / results[task]["orjson"]
+
+
 SQLITE_PATHS = ("$.statuses[50].user.screen_name", "$.statuses[99].id", "$.row")
 SMALL_PATHS = ("$.id", "$.note", "$.at.y", "$.tags[1]")
 SQLITE_ONE = [f"SQLite, one value of each row of twitter.json/{path}" for path in SQLITE_PATHS]
@@ -341,6 +351,17 @@ PAGES: dict[str, list[tuple[str, list[Expected]]]] = {
     ],
     "docs/howto/dataframes.md": [
         ("one of six columns", [of(SUM, "livebuf, first after open"), of(SUM, "from Parquet")])
+    ],
+    "docs/howto/sessions.md": [
+        ("to count a number up", [ratio(COUNT, "orjson")]),
+        ("| counts a number up |", [of_orjson(COUNT, name) for name in WORDS]),
+        ("| counts, appends", [of_orjson(BUY, name) for name in WORDS]),
+    ],
+    "docs/howto/log.md": [
+        (
+            "Of a million rows the last hour",
+            [of(HOUR), of(HOUR, "livebuf, just opened"), of(HOUR, "polars, Parquet")],
+        )
     ],
     "docs/howto/redis.md": [
         (

@@ -19,7 +19,7 @@ PAGES = {
     "engines.md": ["polars"],
     "polars-duckdb.md": ["polars", "duckdb", "pyarrow"],
     "dask-spark.md": ["dask", "pyspark"],
-    "parquet.md": ["duckdb", "pyspark"],
+    "parquet.md": ["duckdb", "pyspark", "livebuf_parquet"],
 }
 
 
