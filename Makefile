@@ -152,7 +152,8 @@ test-engines: test-sqlite test-duckdb test-parquet libraries $(VENV_ENGINES)/rea
 	$(CARGO) build --lib $(WITH_PARQUET)
 	@for library in $(BUILT)/liblivebuf_parquet.so $(BUILT)/liblivebuf_parquet.dylib; do \
 		[ ! -f $$library ] || cp $$library $(PACKAGE)/livebuf_parquet.so; done
-	cd bindings/python && $(ON_PACKAGE) ../../$(VENV_ENGINES)/bin/python -m pytest tests/engines
+	cd bindings/python && $(ON_PACKAGE) ../../$(VENV_ENGINES)/bin/python -m pytest tests/engines \
+		--numprocesses 2 --dist loadfile
 
 # Another library beside those that are tested, of the crates that are built for them.
 BESIDE = build --lib $(subst --exclude $(1) ,,$(TESTED))
