@@ -679,6 +679,9 @@ def page(found: dict[str, Any], source: str, template: str = "page.md") -> str:
         "machine": f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, kernel "
         f"{machine['kernel']}{load}",
         "note": f"{found['note']} " if "note" in found else "",
+        "some_again": "Some tasks were run again, and [All figures](figures.md) names them. "
+        if "again" in found
+        else "",
         "again": "".join(
             f"- Run again on {one['date']} at commit {one['commit']}, of {one['program']}: "
             f"{_escape('; '.join(one['tasks']))}\n"
