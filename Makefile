@@ -37,9 +37,9 @@ endif
 # Behaviour, vectors, examples, the code in the documentation and the oracles in short, in every language.
 # The libraries of all languages are built first. Then Python tests its own while the programs of Rust's
 # tests are built. The tests of JavaScript, Go and Java compare with the command, so they come last. `make test-all` is the rest.
-ENVIRONMENT ?= test
+LIVEBUF_PACKAGES ?= test
 test:
-	@$(MAKE) --no-print-directory $(VENV)/$(ENVIRONMENT) & venv=$$!; \
+	@$(MAKE) --no-print-directory $(VENV)/$(LIVEBUF_PACKAGES) & venv=$$!; \
 		$(MAKE) --no-print-directory libraries || exit 1; \
 		$(MAKE) --no-print-directory test-rust & rust=$$!; \
 		wait $$venv && $(MAKE) --no-print-directory pytest; python=$$?; \
@@ -48,10 +48,10 @@ test:
 
 # One set of packages, so that each crate is built once, with the features that all of them need together.
 # Left out is what takes minutes to build or needs an engine: see test-engines, and bench-answers.
-# HEADER is the feature that compares the C header with the source, which needs another parser of Rust.
-HEADER ?=
+# LIVEBUF_HEADER is the feature that compares the C header with the source, which needs another parser of Rust.
+LIVEBUF_HEADER ?=
 TESTED := --workspace --exclude livebuf-sqlite --exclude livebuf-duckdb --exclude livebuf-parquet \
-	--exclude livebuf-parquet-python --exclude livebuf-bench --exclude livebuf-c-bench $(HEADER)
+	--exclude livebuf-parquet-python --exclude livebuf-bench --exclude livebuf-c-bench $(LIVEBUF_HEADER)
 # What `maturin` sets, too: the module is loaded by an interpreter and links none.
 export PYO3_BUILD_EXTENSION_MODULE := 1
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
@@ -126,8 +126,8 @@ endif
 # Everything else, in every language: whatever `make test` leaves out as it takes long, needs large packages or
 # tools.
 test-all: export LIVEBUF_ALL := 1
-test-all: export ENVIRONMENT := all
-test-all: export HEADER := --features livebuf-c/header
+test-all: export LIVEBUF_PACKAGES := all
+test-all: export LIVEBUF_HEADER := --features livebuf-c/header
 test-all:
 	@$(MAKE) --no-print-directory test
 	@echo "Java's other modules and the wheel are tested beside the engines, and say how that went after them"
