@@ -321,6 +321,8 @@ SANITIZED = CARGO_TARGET_DIR=target/$(1) RUSTFLAGS=-Zsanitizer=$(1) RUSTDOCFLAGS
 
 # As thorough as `make test-all`.
 test-address test-32: export LIVEBUF_ALL := 1
+# AddressSanitizer takes about so many times as long, which tests allow that look for hangs.
+test-address: export LIVEBUF_SLOW := 6
 
 test-address:
 	$(call SANITIZED,address,test) -p livebuf -p livebuf-json -p livebuf-log -p livebuf-patch -p livebuf-query -p livebuf-tests --lib --tests
