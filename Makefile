@@ -37,6 +37,7 @@ endif
 # Behaviour, vectors, examples, the code in the documentation and the oracles in short, in every language.
 # The libraries of all languages are built first. Then Python tests its own while the programs of Rust's
 # tests are built. The tests of JavaScript, Go and Java compare with the command, so they come last. `make test-all` is the rest.
+# LIVEBUF_PACKAGES is the group of Python packages that is installed for it; `make test-all` has a larger one.
 LIVEBUF_PACKAGES ?= test
 test:
 	@$(MAKE) --no-print-directory $(VENV)/$(LIVEBUF_PACKAGES) & venv=$$!; \
@@ -321,7 +322,7 @@ SANITIZED = CARGO_TARGET_DIR=target/$(1) RUSTFLAGS=-Zsanitizer=$(1) RUSTDOCFLAGS
 
 # As thorough as `make test-all`.
 test-address test-32: export LIVEBUF_ALL := 1
-# AddressSanitizer takes about so many times as long, which tests allow that look for hangs.
+# AddressSanitizer makes programs that much slower, and tests that look for hangs allow for it.
 test-address: export LIVEBUF_SLOW := 6
 
 test-address:

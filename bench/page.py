@@ -432,7 +432,7 @@ def losses(found: dict[str, Any]) -> list[list[str]]:
 # Those whose other figures are listed at the end; JavaScript has a section.
 PROGRAMS = ("rust", "python", "c", "sqlite")
 
-# The losses that matter to somebody: what is done, the task, the peer, and why LiveBuf loses.
+# The losses that may matter to a reader: what is done, the task, the peer, and why LiveBuf loses.
 MATTER = (
     (
         "many small messages, bytes",
@@ -486,7 +486,7 @@ MATTER = (
 
 
 def matter(found: dict[str, Any]) -> str:
-    """The losses that matter, where they were measured and still are losses."""
+    """A table of these, where they were measured and still are losses."""
     by_name = {task["task"]: task for _, task in tasks(found)}
     rows = []
     for what, name, peer, why in MATTER:
@@ -496,8 +496,7 @@ def matter(found: dict[str, Any]) -> str:
         entries = {each["name"]: each["minimum"] for each in task["competitors"]}
         ratio = entries["livebuf"] / entries[peer]
         if ratio > 1:
-            figures = (rounded(entries[each], task["unit"]) for each in ("livebuf", peer))
-            ours, theirs = figures
+            ours, theirs = (rounded(entries[each], task["unit"]) for each in ("livebuf", peer))
             rows.append([what, ours, f"{theirs}, {peer.partition(', by')[0]}", f"{ratio:.2g}", why])
     return _table(rows, ["", "LiveBuf", "peer", "ratio", "because"], right=False)
 

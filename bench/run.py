@@ -236,22 +236,18 @@ def main() -> int:
     text = json.dumps(rounded(found), indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
     say(f"results: {path.relative_to(ROOT)}")
-    if arguments.again:
-        import page
+    # Only now, since matplotlib takes a second.
+    import page
 
+    shown = path
+    if arguments.again:
         shown = page.shown()
         merged = again(json.loads(shown.read_text(encoding="utf-8")), json.loads(text))
         shown.write_text(json.dumps(merged, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if kept or arguments.again:
         page.write(shown)
-        say(f"put into {shown.relative_to(ROOT)}; page: docs/benchmarks.md")
-    elif kept:
-        import page
-
-        page.write(path)
-        say("page: docs/benchmarks.md")
+        say(f"pages: docs/benchmarks.md, docs/figures.md, of {shown.relative_to(ROOT)}")
     else:
-        import page
-
         print(page.plain(json.loads(text)))
 
     failed = [

@@ -18,8 +18,10 @@ from pathlib import Path
 import apsw
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bindings/sql"))
+sys.path[:0] = [str(ROOT / "bindings/sql"), str(ROOT / "bindings/python")]
 
+from bench.report import Report  # noqa: E402
+from bench.timing import Seconds  # noqa: E402
 from small import small  # noqa: E402
 
 SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
@@ -59,23 +61,17 @@ def fill(db, text, rows):
 
 
 class Bench:
-    def __init__(self, db, what, rows, runs, results):
+    def __init__(self, db, what, rows, runs, report):
         self.db, self.what, self.rows, self.runs = db, what, rows, runs
-        self.results = results
+        self.report = report
         self.row = -1  # the last one that was updated
 
-    def task(self, task, unit, competitors):
-        """Keeps the figures of one task, each a list of what was measured."""
-        entries = []
-        for name, found in competitors.items():
-            found = sorted(found)
-            middle = found[len(found) // 2]
-            spread = (found[len(found) * 3 // 4] - found[len(found) // 4]) / middle if middle else 0
-            figures = {"minimum": found[0], "median": middle, "spread": spread, "runs": len(found)}
-            entries.append({"name": name, **figures})
-        name = f"SQLite, {task}"
-        both = {"unit": unit, "answers_compared": True}
-        self.results.append({"task": name, **both, "competitors": entries})
+    def task(self, task, cells, unit=None):
+        """Keeps the figures of one task, whose answers were compared."""
+        task = f"SQLite, {task}"
+        for name in cells:
+            self.report.same(task, name, True)
+        self.report.result(task, cells, task, unit)
 
     def sizes(self):
         """The bytes of a row's document of each kind."""
@@ -84,8 +80,8 @@ class Bench:
             query = f"SELECT avg(length(CAST(d AS BLOB))) FROM {table}"
             ((sizes[NAMES[kind]],),) = self.db.execute(query)
             print(f"  {kind:28} {sizes[NAMES[kind]]:10.0f} bytes a row")
-        rounded = {name: [round(size)] for name, size in sizes.items()}
-        self.task(f"bytes of a row/{self.what}", "B", rounded)
+        rounded = {name: round(size) for name, size in sizes.items()}
+        self.task(f"bytes of a row/{self.what}", rounded)
 
     def answers(self, value, table):
         """The value of each row."""
@@ -99,7 +95,7 @@ class Bench:
             self.db.execute(f"SELECT count({value}) FROM {table}").fetchall()
             times.append((time.perf_counter() - begin) / self.rows)
         print(f"  {name:28} {min(times) * 1e6:10.3f} µs")
-        return times
+        return Seconds(times)
 
     def reads(self, path):
         """All ways to read one value of each row."""
@@ -118,8 +114,8 @@ class Bench:
             "livebuf": self.micros("lb_extract", extract, "l"),
             "livebuf, lb_read": self.micros("lb_read", read, "l"),
         }
-        self.task(f"one value of each row of {self.what}/{path}", "s", times)
-        floor, text, jsonb, ours, parts = (min(each) for each in times.values())
+        self.task(f"one value of each row of {self.what}/{path}", times)
+        floor, text, jsonb, ours, parts = times.values()
         print(
             f"  lb_extract: {ours / floor:.2f} of substr, {ours / jsonb:.2f} of JSONB, "
             f"{ours / text:.4f} of JSON text\n"
@@ -162,8 +158,8 @@ class Bench:
                 ((found,),) = self.db.execute(read, (path, self.row))
                 if found != value or found == old:
                     raise SystemExit(f"{function}: {found!r} instead of {value!r}, was {old!r}")
-            counts = {way[0]: [count] for way, count in zip(ways, pages, strict=True)}
-            self.task(f"pages that an update writes/{name}", "pages", counts)
+            counts = {way[0]: count for way, count in zip(ways, pages, strict=True)}
+            self.task(f"pages that an update writes/{name}", counts, "pages")
             case = f"{name}, {old} to {value}"
             print(f"  {case:40}" + "".join(f"{count:12}" for count in pages))
         print()
@@ -182,22 +178,21 @@ def main():
     options = parser.parse_args()
     if options.quick:
         options.rows, options.small = 50, 5_000
-    found = {"results": [], "skipped": [], "failed": []}
+    report = Report()
     if options.filter in "SQLite":
-        run(options, found["results"])
+        run(options, report)
     if options.json:
-        found["versions"] = {"SQLite of apsw": apsw.sqlite_lib_version()}
-        options.json.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
+        report.json(options.json, [])
 
 
-def run(options, results):
+def run(options, report):
     document = json.loads(Path(options.file).read_text(encoding="utf-8"))
     print(f"SQLite {apsw.sqlite_lib_version()}, cache_size {options.cache}")
 
     with tempfile.TemporaryDirectory() as folder:
         db = connect(Path(folder) / "large.db", options.cache)
         fill(db, lambda n: json.dumps({**document, "row": n}, ensure_ascii=False), options.rows)
-        bench = Bench(db, "twitter.json", options.rows, options.runs, results)
+        bench = Bench(db, "twitter.json", options.rows, options.runs, report)
         bench.sizes()
         for path in ("$.statuses[50].user.screen_name", "$.statuses[99].id", "$.row"):
             bench.reads(path)
@@ -217,7 +212,7 @@ def run(options, results):
 
         db = connect(Path(folder) / "small.db", options.cache)
         fill(db, small, options.small)
-        bench = Bench(db, "small documents", options.small, options.runs, results)
+        bench = Bench(db, "small documents", options.small, options.runs, report)
         bench.sizes()
         for path in ("$.id", "$.note", "$.at.y", "$.tags[1]"):
             bench.reads(path)

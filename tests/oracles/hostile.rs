@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 const EFFORT: Effort = Effort { walk: 1_000, edits: 4 };
-/// No case may take longer; `LIVEBUF_SLOW` says how often as slow a sanitizer makes it.
+/// No case may take longer. `LIVEBUF_SLOW` says how many times slower a sanitizer makes it.
 fn most() -> Duration {
     let slow = std::env::var("LIVEBUF_SLOW").map_or(1, |times| times.parse().expect("a number"));
     Duration::from_secs(5 * slow)

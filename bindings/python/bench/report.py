@@ -106,9 +106,15 @@ class Report:
                 duration(cell) if isinstance(cell, float) else f"{cell:,}"
             )
 
-    def result(self, task: str, cells: dict[str, Any], answers: str | None = None) -> None:
-        """Keeps what all competitors of a task took: times of a contest, or bytes; and whether
-        the answers of all of them were compared."""
+    def result(
+        self,
+        task: str,
+        cells: dict[str, Any],
+        answers: str | None = None,
+        unit: str | None = None,
+    ) -> None:
+        """Keeps what all competitors of a task took: times of a contest, bytes, or `unit`; and
+        whether the answers of all of them were compared."""
         competitors = []
         for name, cell in cells.items():
             if isinstance(cell, Seconds):
@@ -116,7 +122,8 @@ class Report:
             else:
                 entry = {"minimum": cell, "median": cell, "spread": 0.0, "runs": 1}
             competitors.append({"name": name, **entry})
-        unit = "s" if any(isinstance(cell, float) for cell in cells.values()) else "B"
+        if unit is None:
+            unit = "s" if any(isinstance(cell, float) for cell in cells.values()) else "B"
         known = all((answers, name) in self.agreed for name in cells if name not in (DICT, COPY))
         self.results.append(
             {
