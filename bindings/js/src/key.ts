@@ -60,11 +60,17 @@ export function fingerprint(lo: number, hi: number): number {
 const REMEMBERED = 4096;
 let remembered = new Map<string, Key>();
 
+/** The first byte of what is looked for in place of a key that no document has. */
+export const NO_KEY = 0xff;
+
 /** The key of a string. Those that were asked for before are remembered. */
 export function keyOf(text: string): Key {
   let key = remembered.get(text);
   if (key === undefined) {
-    key = new Key(encode(text));
+    const bytes = encode(text);
+    // No document has a key with half a surrogate, and nothing may be found by it: no UTF-8 has this byte.
+    if (bytes.length !== text.length && /\p{Cs}/u.test(text)) bytes[0] = NO_KEY;
+    key = new Key(bytes);
     if (remembered.size >= REMEMBERED) remembered = new Map();
     // Long ones would keep much memory.
     if (text.length < 256) remembered.set(text, key);

@@ -10,6 +10,7 @@ import {
   Decimal,
   Float,
   get,
+  has,
   keys,
   LocalDate,
   LocalDateTime,
@@ -162,6 +163,27 @@ test("an object shows the members that it gets and loses", () => {
   doc.replaceRoot([1]);
   assert.throws(() => root.b, { kind: "StaleHandle" });
   assert.equal((doc.root as unknown as unknown[]).length, 1);
+});
+
+test("half of a surrogate pair is no key, and stands for none", () => {
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, i]));
+  // A record, a map, and a row.
+  for (const [value, ...path] of [[{ a: 1 }], [many], [[{ a: 1 }, { a: 2 }, { a: 3 }], 1]] as [object, ...number[]][]) {
+    const doc = create(value);
+    doc.set([...path, "\ufffd"], "kept");
+    const text = doc.toText();
+    const at = doc.get(...path) as object;
+    assert.equal(get(at, "\ufffd"), "kept");
+    for (const half of ["\ud800", "\udc00", "x\ud800"]) {
+      assert.equal(get(at, half), undefined);
+      assert.ok(!has(at, half));
+      assert.ok(!doc.remove([...path, half]));
+      assert.throws(() => doc.rename(path, half, "b"), { kind: "NotFound" });
+      assert.throws(() => doc.rename(path, "\ufffd", half), { kind: "BadText" });
+      assert.throws(() => doc.set([...path, half], 1), { kind: "BadText" });
+    }
+    assert.equal(doc.toText(), text);
+  }
 });
 
 test("members keep their order", () => {

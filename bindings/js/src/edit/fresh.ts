@@ -2,7 +2,7 @@
 
 import { ARRAYS_OF } from "../column.js";
 import { LivebufError } from "../error.js";
-import { encode, type Key, keyOf, spanLength, spanStart, textAt } from "../key.js";
+import { encode, type Key, keyOf, NO_KEY, spanLength, spanStart, textAt } from "../key.js";
 import * as L from "../layout.js";
 import { bytesOf, Memory } from "../memory.js";
 import {
@@ -124,8 +124,7 @@ export class Planner {
   /** A key of an object. */
   key(text: string): Key {
     const key = keyOf(text);
-    if (key.bytes.length !== text.length && /\p{Cs}/u.test(text))
-      throw this.fail("BadText", "a key has half a surrogate");
+    if (key.bytes[0] === NO_KEY) throw this.fail("BadText", "a key has half a surrogate");
     this.size += 32 + 2 * key.bytes.length;
     return key;
   }

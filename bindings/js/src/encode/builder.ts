@@ -5,7 +5,7 @@
 // the outermost array ends. Then the plan decides which of them become columns, and all of them are written.
 
 import { LivebufError } from "../error.js";
-import { bucketOf, hashOf, keyOf } from "../key.js";
+import { bucketOf, hashOf, keyOf, NO_KEY } from "../key.js";
 import * as L from "../layout.js";
 import { compareBytes, type KeyList, Keys, type KeyText } from "./keys.js";
 import { Output } from "./output.js";
@@ -281,9 +281,12 @@ export class Builder extends Stack {
     if (node.depth >= (outermost >= 0 ? L.MAX_COLUMNS : L.MAX_FIELDS) || text.length > L.MAX_KEY) return false;
     let key = keys.of(text);
     if (key === undefined) {
-      const made = keyOf(text);
+      let made = keyOf(text);
       if (made.bytes.length > L.MAX_KEY) return false;
-      if (made.bytes.length !== text.length) text = this.texts.whole(text);
+      if (made.bytes[0] === NO_KEY) {
+        text = this.texts.whole(text);
+        made = keyOf(text);
+      }
       key = keys.of(text) ?? keys.make(text, made);
     }
     let next = node.find(key);
