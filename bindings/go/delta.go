@@ -195,7 +195,7 @@ func (m mem) statePlace() uint64 {
 // State is the document's state, if it has one (FORMAT 8).
 func (d *Document) State() (State, bool) {
 	place := d.data.statePlace()
-	if d.data.u8(headerIgnore)&flagState == 0 || place == 0 {
+	if d.data.u8(headerReadOnly) != 0 || d.data.u8(headerIgnore) != flagState || place == 0 {
 		return State{}, false
 	}
 	return State(d.data[place:]), true
@@ -252,7 +252,8 @@ func (d *Delta) check(document []byte) (mem, uint64, error) {
 	}
 	header := after(0, headerSize)
 	place := statePlace(header.u32(headerAux), uint64(d.Length), after)
-	if place == 0 || header.u32(headerRootTag) > 0xff {
+	// The root's tag, and the three bytes behind it, which are 0.
+	if tag := header.u32(headerRootTag); place == 0 || tag == 0 || tag >= tagUndefined {
 		return nil, 0, errorf(ErrBadDelta, "the delta is damaged: what it leads to is no document with a state")
 	}
 	return doc.data, place, nil

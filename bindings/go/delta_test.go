@@ -105,18 +105,53 @@ func TestDeltasLeadToTheDocumentAfterwards(t *testing.T) {
 
 func TestDamagedDeltasAreRefused(t *testing.T) {
 	paths, _ := filepath.Glob(filepath.Join(testdata, "deltas/n_*.delta"))
+	base, err := os.ReadFile(filepath.Join(testdata, "deltas/y_one_byte.base.lbuf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied := 0
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var e *Error
-		if _, err := ReadDelta(data); !errors.As(err, &e) {
+		delta, err := ReadDelta(data)
+		if strings.Contains(path, "n_apply_") {
+			// It would lead to no document.
+			before := bytes.Clone(base)
+			if err == nil {
+				_, err = delta.Apply(base)
+			}
+			if !bytes.Equal(base, before) {
+				t.Errorf("%s changed the document", path)
+			}
+			applied++
+		}
+		if !errors.As(err, &e) || e.Kind != ErrBadDelta {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if len(paths) < 14 {
-		t.Errorf("only %d deltas", len(paths))
+	if len(paths) < 19 || applied < 5 {
+		t.Errorf("only %d deltas, %d applied", len(paths), applied)
+	}
+}
+
+func TestStatesOfUnknownFeaturesDoNotCount(t *testing.T) {
+	base, err := os.ReadFile(filepath.Join(testdata, "deltas/y_one_byte.base.lbuf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int{headerReadOnly, headerIgnore} {
+		other := bytes.Clone(base)
+		other[at] |= 1
+		doc, err := Open(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state, ok := doc.State(); ok {
+			t.Errorf("byte %d: %v", at, state)
+		}
 	}
 }
 

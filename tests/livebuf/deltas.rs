@@ -361,6 +361,26 @@ fn damaged() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     ]
 }
 
+/// Deltas from `y_one_byte`'s base to what is no document with a state, and the beginning of the error that
+/// applying each is refused with.
+fn refused() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let (_, base, one, _) = sound().remove(0);
+    let words = u8::try_from(base.len() / 8).unwrap();
+    assert!(words < 0x80, "a number of one byte");
+    let with = |range: &[u8]| {
+        let states = [one.base().to_bytes(), one.state().to_bytes()].concat();
+        [&[0xAB, 0x4C, 0x42, 0x44, 1, 0][..], &states, &[words, words, 1], range].concat()
+    };
+    let lost = "the delta is damaged: the document would have no place";
+    vec![
+        ("n_apply_root_tag_0", with(&[16, 1, 0]), "an undefined tag"),
+        ("n_apply_root_tag_30", with(&[16, 1, 0x30]), "an undefined tag"),
+        ("n_apply_header_byte", with(&[17, 1, 1]), "the delta is damaged: the header"),
+        ("n_apply_no_aux", with(&[28, 4, 0, 0, 0, 0]), lost),
+        ("n_apply_aux_beyond", with(&[28, 4, 0, 0, 0, 1]), lost),
+    ]
+}
+
 #[test]
 fn vectors_are_read_or_refused() {
     let read = |name: String| std::fs::read(vectors().join(&name)).expect(&name);
@@ -381,6 +401,15 @@ fn vectors_are_read_or_refused() {
         assert!(error.starts_with(problem), "{name}: {error}");
         count += 1;
     }
+    let base = sound().remove(0).1;
+    for (name, bytes, problem) in refused() {
+        assert_eq!(read(format!("{name}.delta")), bytes, "{name}");
+        let mut doc = copy(&base);
+        let error = Delta::from_bytes(&bytes).unwrap().apply(&mut doc).unwrap_err().to_string();
+        assert!(error.starts_with(problem), "{name}: {error}");
+        assert_eq!(doc.as_bytes(), base, "{name}");
+        count += 1;
+    }
     assert_eq!(std::fs::read_dir(vectors()).unwrap().count(), count);
 }
 
@@ -399,7 +428,7 @@ fn write_missing_deltas() {
         write(format!("{name}.base.lbuf"), &base);
         write(format!("{name}.after.lbuf"), &after);
     }
-    for (name, bytes, _) in damaged() {
+    for (name, bytes, _) in damaged().into_iter().chain(refused()) {
         write(format!("{name}.delta"), &bytes);
     }
 }
@@ -414,7 +443,7 @@ fn the_page_says_what_is_there() {
     let there: std::collections::BTreeSet<&str> = sound()
         .iter()
         .map(|sound| sound.0)
-        .chain(damaged().iter().map(|damaged| damaged.0))
+        .chain(damaged().iter().chain(&refused()).map(|damaged| damaged.0))
         .collect();
     assert_eq!(named, there);
 

@@ -168,7 +168,7 @@ function documentOf(source: Source): { bytes: Uint8Array; place: number } {
 /** The state of a document: 16 bytes that stand for all its bytes (FORMAT 8). `undefined` if it has none. */
 export function stateOf(source: Source): Uint8Array | undefined {
   const { bytes, place } = documentOf(source);
-  return (bytes[7]! & 2) !== 0 && place !== 0 ? bytes.slice(place, place + 16) : undefined;
+  return bytes[6] === 0 && bytes[7] === 2 && place !== 0 ? bytes.slice(place, place + 16) : undefined;
 }
 
 /** How a delta is applied. */
@@ -215,7 +215,9 @@ export function applyDelta(document: Uint8Array, delta: Delta | Source, options:
   const header = after(0, 32);
   const place = placeOf(header, length, after);
   if (place === 0) throw bad("the delta is damaged: the document would have no place for its state");
-  if (header.getUint32(16, true) >= 256) throw bad("the delta is damaged: the header would be no document's");
+  // The root's tag, and the three bytes behind it, which are 0.
+  const tag = header.getUint32(16, true);
+  if (tag === 0 || tag > 0x2f) throw bad("the delta is damaged: the header would be no document's");
   const finish = (target: Uint8Array): Uint8Array => {
     put(target, 0);
     viewOf(target).setUint32(20, length, true);

@@ -58,7 +58,23 @@ test("deltas with old bytes lead back", () => {
 
 test("damaged deltas are refused", () => {
   for (const name of readdirSync(new URL("deltas/", TESTDATA)).filter((name) => name.startsWith("n_"))) {
-    assert.throws(() => readDelta(bytesOf(`deltas/${name}`)), isBad, name);
+    const delta = bytesOf(`deltas/${name}`);
+    if (!name.startsWith("n_apply_")) assert.throws(() => readDelta(delta), isBad, name);
+    else {
+      // It would lead to no document.
+      const [base, document] = [0, 1].map(() => bytesOf("deltas/y_one_byte.base.lbuf"));
+      assert.throws(() => applyDelta(document!, readDelta(delta)), isBad, name);
+      assert.deepEqual(document, base, name);
+    }
+  }
+});
+
+test("a document with a feature that is unknown has no state", () => {
+  for (const at of [6, 7]) {
+    const document = bytesOf("deltas/y_one_byte.base.lbuf");
+    assert.notEqual(stateOf(document), undefined);
+    document[at]! |= 1;
+    assert.equal(stateOf(document), undefined);
   }
 });
 

@@ -23,7 +23,8 @@ impl<M: Mode> Doc<'_, M> {
     /// The document's state; `None` where it has none, or where an edit ended it. Constant time.
     pub fn state(&self) -> Option<State> {
         let bytes = self.as_bytes();
-        if load_u8(bytes, HEADER_IGNORE_FLAGS as u64).ok()? & FLAG_STATE == 0 {
+        let flags = slice(bytes, HEADER_READ_ONLY_FLAGS as u64, 2).ok()?;
+        if flags != [0, FLAG_STATE] {
             return None;
         }
         let place = state_place(bytes)?;

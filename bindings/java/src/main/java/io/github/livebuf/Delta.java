@@ -239,8 +239,8 @@ public final class Delta {
     public static Optional<byte[]> stateOf(Document document) {
         Mem m = document.m;
         long place = statePlace(m);
-        return (m.u8(HEADER_IGNORE) & FLAG_STATE) == 0 || place == 0 ? Optional.empty()
-            : Optional.of(m.copy(place, STATE_SIZE));
+        boolean has = m.u8(HEADER_READ_ONLY) == 0 && m.u8(HEADER_IGNORE) == FLAG_STATE && place != 0;
+        return has ? Optional.of(m.copy(place, STATE_SIZE)) : Optional.empty();
     }
 
     /** The state of a document that a delta begins at. */
@@ -298,8 +298,9 @@ public final class Delta {
             Mem head = after(m, aux, AUX_SIZE);
             place = head.u8(0) == KIND_AUX ? head.u32(20) : 0;
         }
-        if (place < HEADER_SIZE || (place & 7) != 0 || place + STATE_SIZE > length
-            || header.u32(HEADER_ROOT_TAG) > 0xff) {
+        // The root's tag, and the three bytes behind it, which are 0.
+        long tag = header.u32(HEADER_ROOT_TAG);
+        if (place < HEADER_SIZE || (place & 7) != 0 || place + STATE_SIZE > length || tag == 0 || tag >= TAG_UNDEFINED) {
             throw LivebufException.of(BAD_DELTA,
                 "the delta is damaged: what it leads to is no document with a state");
         }
