@@ -54,6 +54,32 @@ fn tables_are_typed_columns_and_all_else_is_variant() {
     }
 }
 
+/// A table of more keys than a record may have keeps each as a column.
+#[test]
+fn wide_tables() {
+    for count in [255, 256, 1_000] {
+        let row = |row: usize| -> String {
+            let members = (0..count).map(|column| match column % 3 {
+                0 => format!("\"c{column}\":{}", row + column),
+                1 => format!("\"c{column}\":{}.5", row * column),
+                _ => format!("\"c{column}\":\"text {}\"", row % 7),
+            });
+            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        };
+        let rows: Vec<_> = (0..20).map(row).collect();
+        let document = json(&format!("[{}]", rows.join(",")));
+        assert_eq!(document.doc().stats().unwrap().columns, count as u64);
+        let columns = columns(&document, &WriteOptions::new());
+        let expected = (0..count).map(|column| {
+            format!("c{column} {}", ["Int64", "Float64", "Utf8"][column % 3])
+        });
+        assert_eq!(columns, expected.collect::<Vec<_>>());
+        let back = back(&document, &WriteOptions::new());
+        assert_eq!(text(&back), text(&document));
+        assert_eq!(back.doc().stats().unwrap().columns, count as u64);
+    }
+}
+
 #[test]
 fn members_of_an_object_are_rows() {
     let document =
