@@ -356,7 +356,7 @@ fn a_full_disk_is_an_error_and_the_log_stays_whole() {
         return;
     }
     let (_directory, path) = place();
-    let mut log = Log::create(&path).unwrap();
+    let mut log = LogOptions::new().compact_at(u64::MAX).create(&path).unwrap();
     let text = "x".repeat(1000);
     let mut rows = 0;
     let error = loop {

@@ -272,10 +272,10 @@ impl Log {
     #[pyo3(
         signature = (
             path, mode="r", *, sync=false, default=None, r#type=None, timeout=0.0,
-            compact_at=Some(65_536)
+            compact_at=Some(16_384)
         ),
         text_signature = "(path, mode='r', *, sync=False, default=None, type=None, timeout=0.0, \
-            compact_at=65536)"
+            compact_at=16384)"
     )]
     #[allow(clippy::too_many_arguments, reason = "options by their names")]
     fn new(

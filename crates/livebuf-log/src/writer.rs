@@ -56,7 +56,7 @@ impl Default for LogOptions {
             sync: false,
             group_rows: 1 << 16,
             group_bytes: 8 << 20,
-            compact_at: 64 << 10,
+            compact_at: 16 << 10,
             encode: EncodeOptions::default(),
         }
     }

@@ -735,7 +735,7 @@ class Log:
         default: Callable[[Any], Any] | None = None,
         type: Any = None,
         timeout: float | None = 0.0,
-        compact_at: int | None = 65536,
+        compact_at: int | None = 16384,
     ) -> Self: ...
     @staticmethod
     def repair(path: str | os.PathLike[str]) -> Repaired: ...

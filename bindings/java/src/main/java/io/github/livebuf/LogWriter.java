@@ -55,7 +55,7 @@ public final class LogWriter implements AutoCloseable {
     private LogFrames frames;
     private int groupRows = 1 << 16;
     private int groupBytes = 8 << 20;
-    private long compactAt = 64 << 10;
+    private long compactAt = 16 << 10;
     private long compactFrom; // how long the log is before it looks again whether it should compact itself
     private boolean syncs;
     private long tailBytes;
