@@ -131,8 +131,8 @@ test-all: export LIVEBUF_PACKAGES := all
 test-all: export LIVEBUF_HEADER := --features livebuf-c/header
 test-all:
 	@$(MAKE) --no-print-directory test
-	@echo "Java's other modules and the wheel are tested beside the engines, and say how that went after them"
-	@$(MAKE) --no-print-directory test-jvm test-wheel > target/beside.log 2>&1 & beside=$$!; \
+	@echo "Java's other modules, the wheel and the validator's checks are tested beside the engines, and say how that went after them"
+	@$(MAKE) --no-print-directory test-jvm test-wheel test-checks > target/beside.log 2>&1 & beside=$$!; \
 		$(MAKE) --no-print-directory test-size test-engines; engines=$$?; \
 		wait $$beside; beside=$$?; cat target/beside.log; [ $$engines = 0 ] && [ $$beside = 0 ]
 

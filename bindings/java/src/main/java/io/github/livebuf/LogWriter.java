@@ -257,7 +257,7 @@ public final class LogWriter implements AutoCloseable {
 
     /**
      * Sets how many wasted bytes make the log {@link #compact} itself, at the end of a call that adds rows:
-     * Long.MAX_VALUE means never, and without this it is 65,536. Wasted are the bytes of frames that a group took the
+     * Long.MAX_VALUE means never, and without this it is 16,384. Wasted are the bytes of frames that a group took the
      * place of, and of rows that were added one by one or a few at a time. The log also waits until these are as many
      * as all others, and does not compact itself where the others are more than 256 MiB.
      *
