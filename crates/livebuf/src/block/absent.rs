@@ -4,7 +4,7 @@
 //! same. They say that these are missing, so each column is whole by itself.
 
 use crate::block::column::{Elements, Gap};
-use crate::block::column_type::{ColumnType, Slot};
+use crate::block::column_type::{ColumnType, SlotKind};
 use crate::block::list::List;
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
@@ -121,9 +121,9 @@ pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Res
     let values = column.values_at();
     let mut absent: &mut dyn FnMut(u32) -> Result<()> = match column.column.slot() {
         // Cells have no gaps.
-        Slot::Nothing | Slot::Tagged => return Ok(()),
-        Slot::Nested if column.column == ColumnType::Struct => return Ok(()),
-        Slot::Nested if column.column == ColumnType::FixedList => {
+        SlotKind::Nothing | SlotKind::Tagged => return Ok(()),
+        SlotKind::Nested if column.column == ColumnType::Struct => return Ok(()),
+        SlotKind::Nested if column.column == ColumnType::FixedList => {
             // Elements say that they are missing. The numbers of a tensor do not.
             let list = List::load(bytes, column.data)?;
             let Some(form) = Form::in_list(bytes, list)? else { return Ok(()) };
@@ -131,7 +131,7 @@ pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Res
             let size = form.size();
             &mut move |slot| is_zero(bytes, numbers + u64::from(slot).saturating_mul(size), size)
         }
-        Slot::Nested | Slot::Run => {
+        SlotKind::Nested | SlotKind::Run => {
             let list = List::load(bytes, column.data)?;
             let elements = list.child(bytes)?.data as u64;
             &mut move |slot| match (list.bounds(bytes, slot)?, list.length) {
@@ -140,21 +140,21 @@ pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Res
                 _ => Err(Error::new(ErrorKind::BadCount, (list.offset + LIST_OFFSETS) as u64)),
             }
         }
-        Slot::Bit => &mut |slot| bit_is_zero(bytes, values, slot),
-        Slot::Marked => &mut |slot| {
+        SlotKind::Bit => &mut |slot| bit_is_zero(bytes, values, slot),
+        SlotKind::Marked => &mut |slot| {
             let width = column.column.width();
             is_zero(bytes, values + slot as u64 * width, width)?;
             bit_is_zero(bytes, column.marks_at(), slot)
         },
-        Slot::Integer
-        | Slot::Float
-        | Slot::Number
-        | Slot::Span
-        | Slot::Home
-        | Slot::Code
-        | Slot::Extended
-        | Slot::Bytes
-        | Slot::Flag => {
+        SlotKind::Integer
+        | SlotKind::Float
+        | SlotKind::Number
+        | SlotKind::Span
+        | SlotKind::Home
+        | SlotKind::Code
+        | SlotKind::Extended
+        | SlotKind::Bytes
+        | SlotKind::Flag => {
             let width = column.column.width();
             &mut move |slot| is_zero(bytes, values + slot as u64 * width, width)
         }

@@ -5,7 +5,7 @@
 //!      kind  column  gaps  tensor  count  capacity  data
 //! ```
 
-use crate::block::column_type::{ColumnType, Slot, WHOLE_F64, is_whole};
+use crate::block::column_type::{ColumnType, SlotKind, WHOLE_F64, is_whole};
 use crate::block::offsets::lent;
 use crate::block::record::{Block, LENT, Raw, put_tagged, tagged};
 use crate::error::{Error, ErrorKind, Result};
@@ -442,11 +442,11 @@ impl Elements {
         let values = self.values_at();
         let column = self.column;
         match column.slot() {
-            Slot::Tagged => put_tagged(space, values, slot, tag, cell),
-            Slot::Bit => set_bit(space, values, slot, tag == TAG_TRUE),
+            SlotKind::Tagged => put_tagged(space, values, slot, tag, cell),
+            SlotKind::Bit => set_bit(space, values, slot, tag == TAG_TRUE),
             // Its value is stored in its place already.
-            Slot::Bytes if tag == TAG_UUID => {}
-            Slot::Bytes => self.clear(space, slot..slot + 1),
+            SlotKind::Bytes if tag == TAG_UUID => {}
+            SlotKind::Bytes => self.clear(space, slot..slot + 1),
             _ => {
                 let bits = match self.tensor {
                     true => column.fit_tensor(tag, cell),
@@ -506,8 +506,8 @@ impl Elements {
         let values = self.values_at();
         let column = self.column;
         match column.slot() {
-            Slot::Bit => move_bits(space, values, from, to, count),
-            Slot::Tagged => {
+            SlotKind::Bit => move_bits(space, values, from, to, count),
+            SlotKind::Tagged => {
                 for step in 0..count {
                     let step = if to > from { count - 1 - step } else { step };
                     if let Ok(raw) = tagged(space.bytes(), values, from + step) {
@@ -562,8 +562,8 @@ impl Elements {
         let values = self.values_at();
         let column = self.column;
         match column.slot() {
-            Slot::Bit => slots.for_each(|slot| set_bit(space, values, slot, false)),
-            Slot::Tagged => {
+            SlotKind::Bit => slots.for_each(|slot| set_bit(space, values, slot, false)),
+            SlotKind::Tagged => {
                 slots.for_each(|slot| put_tagged(space, values, slot, TAG_HOLE, 0));
             }
             _ => {

@@ -84,7 +84,7 @@ pub enum ColumnType {
 /// A row of the table of types.
 struct Type {
     column: ColumnType,
-    slot: Slot,
+    slot: SlotKind,
     /// Bytes of a slot that takes whole bytes, as many in each column of the type; else 0.
     width: u8,
     /// The tag of its values; [`TAG_HOLE`] where these have several or none.
@@ -96,7 +96,7 @@ struct Type {
 
 /// What a column keeps for each of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum SlotKind {
     /// A tag and a cell.
     Tagged,
     /// A bit.
@@ -141,8 +141,8 @@ enum Tensors {
 const TYPES: &[Type; 34] = &{
     use ColumnType::*;
     [
-        row(Cells, Slot::Tagged, 0, TAG_HOLE),
-        row(Bool, Slot::Bit, 0, TAG_HOLE),
+        row(Cells, SlotKind::Tagged, 0, TAG_HOLE),
+        row(Bool, SlotKind::Bit, 0, TAG_HOLE),
         integers(I8, 1, (i8::MIN as i64, i8::MAX as u64)),
         integers(I16, 2, (i16::MIN as i64, i16::MAX as u64)),
         integers(I32, 4, (i32::MIN as i64, i32::MAX as u64)),
@@ -151,39 +151,39 @@ const TYPES: &[Type; 34] = &{
         integers(U16, 2, (0, u16::MAX as u64)),
         integers(U32, 4, (0, u32::MAX as u64)),
         integers(U64, 8, (0, u64::MAX)),
-        row(F32, Slot::Float, 4, TAG_FLOAT).of_tensors(Tensors::Also),
-        row(F64, Slot::Float, 8, TAG_FLOAT).of_tensors(Tensors::Also),
-        row(String, Slot::Span, 8, TAG_STRING),
-        row(Objects, Slot::Home, 4, TAG_OBJECT),
-        row(Arrays, Slot::Home, 4, TAG_ARRAY),
-        row(Null, Slot::Nothing, 0, TAG_HOLE),
-        row(Struct, Slot::Nested, 0, TAG_OBJECT),
-        row(List, Slot::Nested, 0, TAG_ARRAY),
-        row(FixedList, Slot::Nested, 0, TAG_ARRAY),
-        row(NumbersF32, Slot::Number, 4, TAG_HOLE),
-        row(NumbersF64, Slot::Number, 8, TAG_HOLE),
-        row(MarkedF32, Slot::Marked, 4, TAG_HOLE),
-        row(MarkedF64, Slot::Marked, 8, TAG_HOLE),
-        row(DictionaryU8, Slot::Code, 1, TAG_STRING),
-        row(DictionaryU16, Slot::Code, 2, TAG_STRING),
-        row(TextRun, Slot::Run, 0, TAG_STRING),
-        row(Date, Slot::Extended, 4, TAG_DATE),
-        row(Time, Slot::Extended, 8, TAG_TIME),
-        row(DateTime, Slot::Extended, 8, TAG_DATE_TIME),
-        row(Timestamp, Slot::Extended, 8, TAG_TIMESTAMP),
-        row(Decimal, Slot::Extended, 8, TAG_DECIMAL),
-        row(Uuid, Slot::Bytes, UUID_SIZE as u8, TAG_UUID),
-        row(F16, Slot::Float, 2, TAG_FLOAT).of_tensors(Tensors::Only),
-        row(Bool8, Slot::Flag, 1, TAG_HOLE).of_tensors(Tensors::Only),
+        row(F32, SlotKind::Float, 4, TAG_FLOAT).of_tensors(Tensors::Also),
+        row(F64, SlotKind::Float, 8, TAG_FLOAT).of_tensors(Tensors::Also),
+        row(String, SlotKind::Span, 8, TAG_STRING),
+        row(Objects, SlotKind::Home, 4, TAG_OBJECT),
+        row(Arrays, SlotKind::Home, 4, TAG_ARRAY),
+        row(Null, SlotKind::Nothing, 0, TAG_HOLE),
+        row(Struct, SlotKind::Nested, 0, TAG_OBJECT),
+        row(List, SlotKind::Nested, 0, TAG_ARRAY),
+        row(FixedList, SlotKind::Nested, 0, TAG_ARRAY),
+        row(NumbersF32, SlotKind::Number, 4, TAG_HOLE),
+        row(NumbersF64, SlotKind::Number, 8, TAG_HOLE),
+        row(MarkedF32, SlotKind::Marked, 4, TAG_HOLE),
+        row(MarkedF64, SlotKind::Marked, 8, TAG_HOLE),
+        row(DictionaryU8, SlotKind::Code, 1, TAG_STRING),
+        row(DictionaryU16, SlotKind::Code, 2, TAG_STRING),
+        row(TextRun, SlotKind::Run, 0, TAG_STRING),
+        row(Date, SlotKind::Extended, 4, TAG_DATE),
+        row(Time, SlotKind::Extended, 8, TAG_TIME),
+        row(DateTime, SlotKind::Extended, 8, TAG_DATE_TIME),
+        row(Timestamp, SlotKind::Extended, 8, TAG_TIMESTAMP),
+        row(Decimal, SlotKind::Extended, 8, TAG_DECIMAL),
+        row(Uuid, SlotKind::Bytes, UUID_SIZE as u8, TAG_UUID),
+        row(F16, SlotKind::Float, 2, TAG_FLOAT).of_tensors(Tensors::Only),
+        row(Bool8, SlotKind::Flag, 1, TAG_HOLE).of_tensors(Tensors::Only),
     ]
 };
 
-const fn row(column: ColumnType, slot: Slot, width: u8, tag: u8) -> Type {
+const fn row(column: ColumnType, slot: SlotKind, width: u8, tag: u8) -> Type {
     Type { column, slot, width, tag, range: (0, 0), tensors: Tensors::Not }
 }
 
 const fn integers(column: ColumnType, width: u8, range: (i64, u64)) -> Type {
-    Type { range, tensors: Tensors::Also, ..row(column, Slot::Integer, width, TAG_HOLE) }
+    Type { range, tensors: Tensors::Also, ..row(column, SlotKind::Integer, width, TAG_HOLE) }
 }
 
 impl Type {
@@ -217,7 +217,7 @@ impl ColumnType {
 
     /// What the column keeps for each of its elements.
     #[inline]
-    pub(crate) const fn slot(self) -> Slot {
+    pub(crate) const fn slot(self) -> SlotKind {
         self.row().slot
     }
 
@@ -231,7 +231,7 @@ impl ColumnType {
     /// Whether its values lie in a table or list that the header's data leads to.
     #[inline]
     pub(crate) const fn is_nested(self) -> bool {
-        matches!(self.slot(), Slot::Nested | Slot::Run)
+        matches!(self.slot(), SlotKind::Nested | SlotKind::Run)
     }
 
     /// Whether its values lie in a list that the header's data leads to.
@@ -243,7 +243,7 @@ impl ColumnType {
     /// Whether its slots lead to texts, or to objects and arrays of their own or in a table or
     /// list.
     pub(crate) const fn holds_references(self) -> bool {
-        matches!(self.slot(), Slot::Tagged | Slot::Span | Slot::Home | Slot::Nested)
+        matches!(self.slot(), SlotKind::Tagged | SlotKind::Span | SlotKind::Home | SlotKind::Nested)
     }
 
     /// The integer that this value is in a column of numbers: by the rule alone, without marks.
@@ -266,21 +266,21 @@ impl ColumnType {
     /// The greatest magnitude of an integer in a column of numbers; `None` for other columns.
     pub(crate) const fn bound(self) -> Option<f64> {
         match (self.slot(), self.width()) {
-            (Slot::Number | Slot::Marked, 4) => Some(WHOLE_F32),
-            (Slot::Number | Slot::Marked, _) => Some(WHOLE_F64),
+            (SlotKind::Number | SlotKind::Marked, 4) => Some(WHOLE_F32),
+            (SlotKind::Number | SlotKind::Marked, _) => Some(WHOLE_F64),
             _ => None,
         }
     }
 
     /// Whether a bit for each slot, behind the values, says which whole values are floats.
     pub(crate) const fn is_marked(self) -> bool {
-        matches!(self.slot(), Slot::Marked)
+        matches!(self.slot(), SlotKind::Marked)
     }
 
     /// Whether its slots are codes of texts that lie behind them.
     #[inline]
     pub(crate) const fn is_dictionary(self) -> bool {
-        matches!(self.slot(), Slot::Code)
+        matches!(self.slot(), SlotKind::Code)
     }
 
     /// Whether a list of this form can have its values: with offsets, or of one length.
@@ -295,27 +295,27 @@ impl ColumnType {
     /// Whether its texts lie behind each other, as a list's bytes.
     #[inline]
     pub(crate) const fn is_run(self) -> bool {
-        matches!(self.slot(), Slot::Run)
+        matches!(self.slot(), SlotKind::Run)
     }
 
     /// Whether the bytes of its values are a part of the column: a value that leaves the column is
     /// copied, and one that comes to it is.
     #[inline]
     pub(crate) const fn lends(self) -> bool {
-        matches!(self.slot(), Slot::Run | Slot::Bytes)
+        matches!(self.slot(), SlotKind::Run | SlotKind::Bytes)
     }
 
     /// The tag of its values, where these are dates, times or decimals; `None` for other columns.
     pub(crate) const fn extended_tag(self) -> Option<u8> {
         match self.slot() {
-            Slot::Extended => Some(self.row().tag),
+            SlotKind::Extended => Some(self.row().tag),
             _ => None,
         }
     }
 
     /// Whether all values are integers or floats. Columns of tensors only are left out.
     pub(crate) const fn holds_numbers(self) -> bool {
-        matches!(self.slot(), Slot::Integer | Slot::Float | Slot::Number | Slot::Marked)
+        matches!(self.slot(), SlotKind::Integer | SlotKind::Float | SlotKind::Number | SlotKind::Marked)
             && !self.is_tensor_only()
     }
 
@@ -334,9 +334,9 @@ impl ColumnType {
     pub(crate) fn fit_tensor(self, tag: u8, cell: u64) -> Option<u64> {
         let row = self.row();
         let bound = match (row.slot, row.width) {
-            (Slot::Float, 2) => 1 << 11,
-            (Slot::Float, 4) => WHOLE_F32 as u64,
-            (Slot::Float, _) => WHOLE_F64 as u64,
+            (SlotKind::Float, 2) => 1 << 11,
+            (SlotKind::Float, 4) => WHOLE_F32 as u64,
+            (SlotKind::Float, _) => WHOLE_F64 as u64,
             _ => return self.fit(tag, cell),
         };
         let value = match tag {
@@ -359,7 +359,7 @@ impl ColumnType {
     /// column of floats becomes one of numbers where it is.
     #[inline]
     pub(crate) fn takes_over(self, other: ColumnType) -> bool {
-        let becomes = (other.slot(), self.slot()) == (Slot::Float, Slot::Number);
+        let becomes = (other.slot(), self.slot()) == (SlotKind::Float, SlotKind::Number);
         self == other || becomes && self.width() == other.width()
     }
 
@@ -370,12 +370,12 @@ impl ColumnType {
         let count = count as u64;
         let slots = round_up(count * self.width());
         match self.slot() {
-            Slot::Tagged => tagged_size(count),
-            Slot::Bit => bitmap_size(count),
-            Slot::Nested if matches!(self, ColumnType::Struct) => TABLE_HEADERS as u64,
-            Slot::Nested | Slot::Run => FIXED_LIST_SIZE as u64,
-            Slot::Marked => slots + bitmap_size(count),
-            Slot::Code if count > 0 => slots + ARRAY_SIZE as u64,
+            SlotKind::Tagged => tagged_size(count),
+            SlotKind::Bit => bitmap_size(count),
+            SlotKind::Nested if matches!(self, ColumnType::Struct) => TABLE_HEADERS as u64,
+            SlotKind::Nested | SlotKind::Run => FIXED_LIST_SIZE as u64,
+            SlotKind::Marked => slots + bitmap_size(count),
+            SlotKind::Code if count > 0 => slots + ARRAY_SIZE as u64,
             _ => slots,
         }
     }
@@ -390,9 +390,9 @@ impl ColumnType {
     /// their own, and texts in cells.
     pub(crate) fn plain(self) -> ColumnType {
         match self.slot() {
-            Slot::Nested if self == ColumnType::Struct => ColumnType::Objects,
-            Slot::Nested => ColumnType::Arrays,
-            Slot::Code | Slot::Run => ColumnType::String,
+            SlotKind::Nested if self == ColumnType::Struct => ColumnType::Objects,
+            SlotKind::Nested => ColumnType::Arrays,
+            SlotKind::Code | SlotKind::Run => ColumnType::String,
             _ => self,
         }
     }
@@ -401,7 +401,7 @@ impl ColumnType {
     pub(crate) const fn integers(self) -> Option<(i128, i128)> {
         let (low, high) = self.row().range;
         match self.slot() {
-            Slot::Integer => Some((low as i128, high as i128)),
+            SlotKind::Integer => Some((low as i128, high as i128)),
             _ => None,
         }
     }
@@ -411,17 +411,17 @@ impl ColumnType {
     pub(crate) fn fit(self, tag: u8, cell: u64) -> Option<u64> {
         let row = self.row();
         match row.slot {
-            Slot::Tagged => Some(cell),
-            Slot::Bit | Slot::Flag => {
+            SlotKind::Tagged => Some(cell),
+            SlotKind::Bit | SlotKind::Flag => {
                 (tag == TAG_FALSE || tag == TAG_TRUE).then_some((tag == TAG_TRUE).into())
             }
-            Slot::Float if tag == TAG_FLOAT => match row.width {
+            SlotKind::Float if tag == TAG_FLOAT => match row.width {
                 4 => single(cell),
                 8 => Some(cell),
                 _ => None,
             },
-            Slot::Number | Slot::Marked => self.fit_number(tag, cell),
-            Slot::Integer => {
+            SlotKind::Number | SlotKind::Marked => self.fit_number(tag, cell),
+            SlotKind::Integer => {
                 let value = match tag {
                     TAG_INT => cell as i64 as i128,
                     TAG_UINT => cell as i128,
@@ -430,10 +430,10 @@ impl ColumnType {
                 let (low, high) = row.range;
                 (low as i128 <= value && value <= high as i128).then_some(cell)
             }
-            Slot::Span | Slot::Home | Slot::Code | Slot::Run | Slot::Extended | Slot::Bytes => {
+            SlotKind::Span | SlotKind::Home | SlotKind::Code | SlotKind::Run | SlotKind::Extended | SlotKind::Bytes => {
                 (tag == row.tag).then_some(cell)
             }
-            Slot::Float | Slot::Nothing | Slot::Nested => None,
+            SlotKind::Float | SlotKind::Nothing | SlotKind::Nested => None,
         }
     }
 

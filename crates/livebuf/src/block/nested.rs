@@ -2,7 +2,7 @@
 //! row by row could take many steps for each byte of a document.
 
 use crate::block::column::Elements;
-use crate::block::column_type::Slot;
+use crate::block::column_type::SlotKind;
 use crate::block::list::List;
 use crate::block::owner::Owner;
 use crate::block::record::Raw;
@@ -30,7 +30,7 @@ pub(crate) struct Columns {
 }
 
 /// A container that a slot leads to.
-pub(crate) enum Found {
+pub(crate) enum SlotContainer {
     Node(Raw),
     /// The object with a row's further fields.
     Further(Raw),
@@ -58,7 +58,7 @@ impl Columns {
         &mut self,
         bytes: &[u8],
         mut scalar: impl FnMut(Raw) -> Result<()>,
-    ) -> Result<Option<(Found, u16)>> {
+    ) -> Result<Option<(SlotContainer, u16)>> {
         loop {
             if self.column >= self.end && self.block == self.first {
                 return Ok(None);
@@ -72,7 +72,7 @@ impl Columns {
                     {
                         let (_, home) = extra(extras.slot(bytes, self.slot)?);
                         self.slot += 1;
-                        return Ok(Some((Found::Further(Raw::object(home)), self.above)));
+                        return Ok(Some((SlotContainer::Further(Raw::object(home)), self.above)));
                     }
                     if !self.up(bytes)? {
                         return Ok(None);
@@ -91,14 +91,14 @@ impl Columns {
             };
             let column = Elements::at(bytes, header)?;
             // A run has bytes only.
-            if column.column.slot() == Slot::Nested {
+            if column.column.slot() == SlotKind::Nested {
                 self.block = column.data;
                 (self.column, self.slot) = (0, 0);
                 self.above = self.above.saturating_add(1);
                 continue;
             }
             if let Some(node) = self.slots(bytes, column, &mut scalar)? {
-                return Ok(Some((Found::Node(node), self.above)));
+                return Ok(Some((SlotContainer::Node(node), self.above)));
             }
             (self.column, self.slot) = (self.column + 1, 0);
         }
@@ -112,8 +112,8 @@ impl Columns {
         scalar: &mut impl FnMut(Raw) -> Result<()>,
     ) -> Result<Option<Raw>> {
         let cells = match column.column.slot() {
-            Slot::Tagged => true,
-            Slot::Span | Slot::Home => false,
+            SlotKind::Tagged => true,
+            SlotKind::Span | SlotKind::Home => false,
             _ => return Ok(None),
         };
         while self.slot < column.count {

@@ -257,7 +257,7 @@ const NEWEST: usize = 64;
 
 /// Where the shape comes from when a record gets one more key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
+pub(crate) enum ShapeStep {
     /// This shape has the key at the record's end already. It may be another shape than before.
     Follow { shape: u32 },
     /// The record uses all keys of a shape that has room: the key is added to the shape.
@@ -266,12 +266,12 @@ pub(crate) enum Step {
     Make { from: u32, capacity: u32 },
 }
 
-impl Step {
+impl ShapeStep {
     /// Bytes to take for it, the key's text aside.
     #[inline]
     pub(crate) fn fresh(&self) -> u64 {
         match *self {
-            Step::Make { capacity, .. } => shape_size(capacity) as u64,
+            ShapeStep::Make { capacity, .. } => shape_size(capacity) as u64,
             _ => 0,
         }
     }
@@ -279,7 +279,7 @@ impl Step {
     /// Whether the key's text has to be stored.
     #[inline]
     pub(crate) fn stores_key(&self) -> bool {
-        !matches!(self, Step::Follow { .. })
+        !matches!(self, ShapeStep::Follow { .. })
     }
 }
 
@@ -345,27 +345,27 @@ pub(crate) fn plan_step(
     used: u32,
     needle: &Needle<'_>,
     hint: u32,
-) -> Result<Step> {
+) -> Result<ShapeStep> {
     if let Some(shape) = shape {
         if used == shape.count && used < shape.capacity {
             check(bytes, shape.offset, shape.size())?;
-            return Ok(Step::Extend { shape });
+            return Ok(ShapeStep::Extend { shape });
         }
         if used < shape.count && needle.is_at(bytes, shape.key_position(used))? {
-            return Ok(Step::Follow { shape: shape.offset as u32 });
+            return Ok(ShapeStep::Follow { shape: shape.offset as u32 });
         }
     }
     plan_other(bytes, shape, used, needle, hint)
 }
 
-impl Step {
+impl ShapeStep {
     /// The same, but with a shape of the record's own in place of one that others use: for edits
     /// that free values before they take the step, and shapes with them. `from`: the shape that
     /// the record leaves, 0 for none.
-    pub(crate) fn alone(self, from: u32, used: u32, hint: u32) -> Step {
+    pub(crate) fn alone(self, from: u32, used: u32, hint: u32) -> ShapeStep {
         match self {
-            Step::Follow { shape } if shape != from => {
-                Step::Make { from, capacity: hint.max(used + 1).min(MAX_FIELDS as u32) }
+            ShapeStep::Follow { shape } if shape != from => {
+                ShapeStep::Make { from, capacity: hint.max(used + 1).min(MAX_FIELDS as u32) }
             }
             step => step,
         }
@@ -380,7 +380,7 @@ fn plan_other(
     used: u32,
     needle: &Needle<'_>,
     hint: u32,
-) -> Result<Step> {
+) -> Result<ShapeStep> {
     let found = among_newest(bytes, false, |candidate| {
         let fingerprint = candidate.offset + (SHAPE_FINGERPRINTS + used) as u64;
         let fits = candidate.count > used
@@ -393,10 +393,10 @@ fn plan_other(
         Ok(fits.then_some(candidate.offset as u32))
     })?;
     if let Some(shape) = found {
-        return Ok(Step::Follow { shape });
+        return Ok(ShapeStep::Follow { shape });
     }
     let capacity = hint.max(used + 1).min(MAX_FIELDS as u32);
-    Ok(Step::Make { from: shape.map_or(0, |shape| shape.offset as u32), capacity })
+    Ok(ShapeStep::Make { from: shape.map_or(0, |shape| shape.offset as u32), capacity })
 }
 
 /// Carries out a planned step for a record of `used` fields that leaves the shape `old`.
@@ -406,7 +406,7 @@ fn plan_other(
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn commit_step<S: Storage>(
     space: &mut Space<S>,
-    step: Step,
+    step: ShapeStep,
     old: u32,
     used: u32,
     key_cell: u64,
@@ -414,19 +414,19 @@ pub(crate) fn commit_step<S: Storage>(
     extent: &mut Extent,
 ) -> u32 {
     let shape = match step {
-        Step::Extend { shape } => {
+        ShapeStep::Extend { shape } => {
             // Loaded again: since the plan, the value may have been built with this shape, too.
             let shape = Shape::load(space.bytes(), shape.offset).unwrap_or(shape);
             put_key(space, shape, used, key_cell, fingerprint);
             return shape.offset as u32;
         }
-        Step::Follow { shape } => {
+        ShapeStep::Follow { shape } => {
             if shape != old {
                 adopt(space, shape);
             }
             shape
         }
-        Step::Make { from, capacity } => {
+        ShapeStep::Make { from, capacity } => {
             let mut shape = create(space, capacity, 0, extent);
             if used > 0 {
                 shape = copy_keys(space, from, shape, used);

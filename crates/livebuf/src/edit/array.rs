@@ -2,7 +2,7 @@
 //!
 //! [`column`](super::column) changes their bytes.
 
-use super::column::{Place, Step};
+use super::column::{ColumnPlace, ColumnEdit};
 use super::editor::{Container, Editor};
 use super::handles::NodeId;
 use super::new::New;
@@ -58,7 +58,7 @@ impl<S: Storage> Editor<S> {
         match array {
             Container::Array(elements) => Ok(elements),
             Container::Listed(list, row, elements) => {
-                let (_, home) = self.change(Step::Part { list, row, elements })?;
+                let (_, home) = self.change(ColumnEdit::Part { list, row, elements })?;
                 self.space.editable()?;
                 elements_of(self.space.bytes(), home)
             }
@@ -154,7 +154,7 @@ impl<S: Storage> Editor<S> {
             let size = editor.measure(&new, node)?;
             let (tag, cell) = match editor.append(array, index, &new, size)? {
                 Some(value) => value,
-                None => editor.change(Step::Insert { node, array, index, new })?,
+                None => editor.change(ColumnEdit::Insert { node, array, index, new })?,
             };
             Ok(editor.handle(Raw::unplaced(tag, cell), node.depth().saturating_add(1)))
         });
@@ -203,8 +203,8 @@ impl<S: Storage> Editor<S> {
             return self.replace(data + tag_at(index), data + cell_at(index), &new, node);
         }
         self.measure(&new, node)?;
-        let place = Place::array(node.home(), elements);
-        self.change(Step::Set { place, slot: index, new })
+        let place = ColumnPlace::array(node.home(), elements);
+        self.change(ColumnEdit::Set { place, slot: index, new })
     }
 
     /// Takes an element out.
@@ -217,7 +217,7 @@ impl<S: Storage> Editor<S> {
         if index >= array.count as usize {
             return Ok(None);
         }
-        let (tag, cell) = self.change(Step::Take { array, index: index as u32, keeps })?;
+        let (tag, cell) = self.change(ColumnEdit::Take { array, index: index as u32, keeps })?;
         Ok(Some(Raw::unplaced(tag, cell)))
     }
 
@@ -269,7 +269,7 @@ impl<S: Storage> Editor<S> {
         let (a, b) = (a as u32, b as u32);
         let exchanged = self.trusting(|editor| {
             let array = editor.part(node, editor.container(node)?)?;
-            editor.change(Step::Swap { array, a, b })
+            editor.change(ColumnEdit::Swap { array, a, b })
         });
         self.finish()?;
         exchanged.map(|_| ())
@@ -288,7 +288,7 @@ impl<S: Storage> Editor<S> {
         let length = length as u32;
         let truncated = self.trusting(|editor| {
             let array = editor.part(node, editor.container(node)?)?;
-            editor.change(Step::Truncate { array, length })
+            editor.change(ColumnEdit::Truncate { array, length })
         });
         self.finish()?;
         truncated.map(|_| ())
@@ -305,6 +305,6 @@ impl<S: Storage> Editor<S> {
             return Err(Error::new(ErrorKind::WrongType, node.home() as u64));
         };
         self.check_elements(elements.count as u64 + more as u64)?;
-        self.change(Step::Reserve { node, array, more }).map(|_| ())
+        self.change(ColumnEdit::Reserve { node, array, more }).map(|_| ())
     }
 }

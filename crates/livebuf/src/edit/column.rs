@@ -34,7 +34,7 @@ use core::ops::Range;
 
 /// Where a column's header is.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct ColumnPlace {
     header: u32,
     /// The table or list that it is in; 0 for an array by itself.
     within: u32,
@@ -44,20 +44,20 @@ pub(super) struct Place {
     made: bool,
 }
 
-impl Place {
+impl ColumnPlace {
     /// Of an array by itself.
-    pub(super) fn array(home: u32, elements: Elements) -> Place {
-        Place { header: elements.offset, within: 0, home, made: false }
+    pub(super) fn array(home: u32, elements: Elements) -> ColumnPlace {
+        ColumnPlace { header: elements.offset, within: 0, home, made: false }
     }
 
     /// Of a table's column.
-    pub(super) fn column(table: Table, index: u32) -> Place {
-        Place { header: table.header(index), within: table.offset, home: 0, made: false }
+    pub(super) fn column(table: Table, index: u32) -> ColumnPlace {
+        ColumnPlace { header: table.header(index), within: table.offset, home: 0, made: false }
     }
 
     /// Of the elements of a list's arrays.
-    pub(super) fn elements(list: List) -> Place {
-        Place { header: list.offset + LIST_CHILD, within: list.offset, home: 0, made: false }
+    pub(super) fn elements(list: List) -> ColumnPlace {
+        ColumnPlace { header: list.offset + LIST_CHILD, within: list.offset, home: 0, made: false }
     }
 
     /// Of an array's element, and its slot there: an element of a list lies among others' elements.
@@ -66,10 +66,10 @@ impl Place {
         container: Container,
         elements: Elements,
         index: u32,
-    ) -> (Place, u32) {
+    ) -> (ColumnPlace, u32) {
         match container {
-            Container::Listed(list, ..) => (Place::elements(list), elements.first + index),
-            _ => (Place::array(node.home(), elements), index),
+            Container::Listed(list, ..) => (ColumnPlace::elements(list), elements.first + index),
+            _ => (ColumnPlace::array(node.home(), elements), index),
         }
     }
 
@@ -381,7 +381,7 @@ fn nested_cell(column: Elements, slot: u32) -> u64 {
 /// and cell of the last one.
 fn open<S: Storage>(
     sink: &mut Sink<'_, S>,
-    place: Place,
+    place: ColumnPlace,
     at: u32,
     added: u32,
     feed: &Feed<'_, '_>,
@@ -392,7 +392,7 @@ fn open<S: Storage>(
 
 fn open_column<S: Storage>(
     sink: &mut Sink<'_, S>,
-    place: Place,
+    place: ColumnPlace,
     column: Elements,
     at: u32,
     added: u32,
@@ -450,7 +450,7 @@ fn open_rows<S: Storage>(
     let table = Table::load(sink.bytes(), column.data)?;
     for index in 0..table.headers() {
         let feed = feed.members(sink.bytes(), table, index)?;
-        open(sink, Place::column(table, index), at, added, &feed)?;
+        open(sink, ColumnPlace::column(table, index), at, added, &feed)?;
     }
     sink.try_write(|editor, _| editor.shift_extras(table, at, 0, added))?;
     let mut further = 0;
@@ -551,7 +551,7 @@ fn open_lists<S: Storage>(
     }
     if !is_run {
         let below = Feed::Elements(feed, fixed);
-        open(sink, Place::elements(list), start as u32, elements as u32, &below)?;
+        open(sink, ColumnPlace::elements(list), start as u32, elements as u32, &below)?;
         return Ok(list.offset);
     }
     let run = resize_run(sink, list, start as u32, 0, elements as u32)?;
@@ -621,7 +621,7 @@ fn widen_offsets<S: Storage>(
 /// which is freed.
 pub(super) fn replace<S: Storage>(
     sink: &mut Sink<'_, S>,
-    place: Place,
+    place: ColumnPlace,
     slot: u32,
     put: Put<'_>,
     held: bool,
@@ -729,7 +729,7 @@ fn replace_elements<S: Storage>(
     let list = List::load(sink.bytes(), column.data)?;
     let mut at = slot * list.length.unwrap_or(0);
     Feed::Elements(&Feed::One(put), list.length).each(sink, |sink, put| {
-        replace(sink, Place::elements(list), at, put, false)?;
+        replace(sink, ColumnPlace::elements(list), at, put, false)?;
         at += 1;
         Ok(())
     })?;
@@ -755,7 +755,7 @@ fn replace_row<S: Storage>(
     })?;
     for index in 0..table.headers() {
         let member = put.column_member(sink.bytes(), table, index)?;
-        replace(sink, Place::column(table, index), row, member, held)?;
+        replace(sink, ColumnPlace::column(table, index), row, member, held)?;
     }
     sink.write(|editor, _| column.set_gap(&mut editor.space, row, None));
     if put.has_further(sink.bytes(), table)? {
@@ -775,7 +775,7 @@ fn part<S: Storage>(
     list: List,
     row: u32,
     elements: Elements,
-) -> Result<(Place, Elements)> {
+) -> Result<(ColumnPlace, Elements)> {
     let bytes = sink.bytes();
     let owner = Owner::load(bytes, list.offset)?;
     let column = Elements::at(bytes, owner.header(bytes)?)?.whole(bytes)?;
@@ -788,13 +788,13 @@ fn part<S: Storage>(
     if sink.writes() {
         let home = column.element(sink.bytes(), row)?.cell;
         let elements = elements_of(sink.bytes(), home)?;
-        return Ok((Place { made: true, ..Place::array(home as u32, elements) }, elements));
+        return Ok((ColumnPlace { made: true, ..ColumnPlace::array(home as u32, elements) }, elements));
     }
     // As `materialize_array` is going to make it.
     let Layout { column, gaps } = Layout::alone(elements);
     let array = Elements::new(0, column, elements.count, elements.count, 0);
     let array = Elements { gaps, ..array };
-    Ok((Place { made: true, ..Place::array(0, array) }, array))
+    Ok((ColumnPlace { made: true, ..ColumnPlace::array(0, array) }, array))
 }
 
 /// The array of a handle, by itself.
@@ -802,9 +802,9 @@ fn by_itself<S: Storage>(
     sink: &mut Sink<'_, S>,
     node: NodeId,
     array: Container,
-) -> Result<(Place, Elements)> {
+) -> Result<(ColumnPlace, Elements)> {
     match array {
-        Container::Array(elements) => Ok((Place::array(node.home(), elements), elements)),
+        Container::Array(elements) => Ok((ColumnPlace::array(node.home(), elements), elements)),
         Container::Listed(list, row, elements) => part(sink, list, row, elements),
         _ => Err(Error::new(ErrorKind::WrongType, node.home() as u64)),
     }
@@ -813,11 +813,11 @@ fn by_itself<S: Storage>(
 // --- the edits --------------------------------------------------------------
 
 /// An edit of columns.
-pub(super) enum Step<'v> {
+pub(super) enum ColumnEdit<'v> {
     /// A new element before `index` of an array.
     Insert { node: NodeId, array: Container, index: u32, new: New<'v> },
     /// Another value in a slot.
-    Set { place: Place, slot: u32, new: New<'v> },
+    Set { place: ColumnPlace, slot: u32, new: New<'v> },
     /// An element out of an array. `keeps`: it is attached elsewhere, else it is freed.
     Take { array: Elements, index: u32, keeps: bool },
     /// A row's field out of its column.
@@ -836,71 +836,71 @@ pub(super) enum Step<'v> {
     Part { list: List, row: u32, elements: Elements },
 }
 
-impl Change for Step<'_> {
+impl Change for ColumnEdit<'_> {
     fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         const DONE: (u8, u64) = (TAG_NULL, 0);
         match *self {
-            Step::Insert { node, array, index, ref new } => {
+            ColumnEdit::Insert { node, array, index, ref new } => {
                 let (place, elements) = by_itself(sink, node, array)?;
                 let feed = Feed::One(Put::new(*new));
                 let value = open_column(sink, place, elements, index, 1, &feed)?;
                 hang(sink, new);
                 Ok(value)
             }
-            Step::Set { place, slot, ref new } => {
+            ColumnEdit::Set { place, slot, ref new } => {
                 let value = replace(sink, place, slot, Put::new(*new), true)?;
                 hang(sink, new);
                 Ok(value)
             }
-            Step::Take { array, index, keeps } => {
+            ColumnEdit::Take { array, index, keeps } => {
                 let raw = array.element(sink.bytes(), index)?;
                 let kept = keep(sink, raw, keeps)?;
                 sink.try_write(|editor, _| editor.close(array, index, 1))?;
                 Ok(kept)
             }
-            Step::TakeField { table, row, index, keeps } => {
+            ColumnEdit::TakeField { table, row, index, keeps } => {
                 let raw = table.field(sink.bytes(), row, index)?;
                 let kept = keep(sink, raw, keeps)?;
-                replace(sink, Place::column(table, index), row, Put::Missing, false)?;
+                replace(sink, ColumnPlace::column(table, index), row, Put::Missing, false)?;
                 Ok(kept)
             }
-            Step::Empty { home, array, index, keeps } => {
+            ColumnEdit::Empty { home, array, index, keeps } => {
                 let raw = array.element(sink.bytes(), index)?;
                 let kept = keep(sink, raw, keeps)?;
-                replace(sink, Place::array(home, array), index, Put::Value(New::Null), false)?;
+                replace(sink, ColumnPlace::array(home, array), index, Put::Value(New::Null), false)?;
                 Ok(kept)
             }
-            Step::ClearRow { table, row } => {
+            ColumnEdit::ClearRow { table, row } => {
                 sink.try_write(|editor, _| editor.drop_extra(table, row, true))?;
                 for index in 0..table.headers() {
-                    replace(sink, Place::column(table, index), row, Put::Missing, true)?;
+                    replace(sink, ColumnPlace::column(table, index), row, Put::Missing, true)?;
                 }
                 Ok(DONE)
             }
-            Step::Swap { array, a, b } => {
+            ColumnEdit::Swap { array, a, b } => {
                 if has_lists(sink.bytes(), array)? {
                     let layout = Layout::plain(array);
                     let room = Rules::Column.room(array, layout, array.count, sink.end());
                     relayout(sink, array, layout, room)?;
                 } else {
-                    part_far_texts(sink, Place::array(0, array), array, a, b)?;
+                    part_far_texts(sink, ColumnPlace::array(0, array), array, a, b)?;
                 }
                 sink.try_write(|editor, _| editor.exchange(array.offset, a, b))?;
                 Ok(DONE)
             }
-            Step::Truncate { array, length } => {
+            ColumnEdit::Truncate { array, length } => {
                 sink.try_write(|editor, _| {
                     editor.release_elements(array, length);
                     editor.close(array, length, array.count - length)
                 })?;
                 Ok(DONE)
             }
-            Step::Reserve { node, array, more } => {
+            ColumnEdit::Reserve { node, array, more } => {
                 let (place, elements) = by_itself(sink, node, array)?;
                 reserve(sink, place, elements, more)?;
                 Ok(DONE)
             }
-            Step::Part { list, row, elements } => {
+            ColumnEdit::Part { list, row, elements } => {
                 let (place, _) = part(sink, list, row, elements)?;
                 Ok((TAG_ARRAY, place.home as u64))
             }
@@ -908,18 +908,18 @@ impl Change for Step<'_> {
     }
 }
 
-impl Step<'_> {
+impl ColumnEdit<'_> {
     /// A tensor keeps its shape, and the order of its elements.
     fn check_shape(&self) -> Result<()> {
         let array = match *self {
-            Step::Insert { array: Container::Array(array), .. }
-            | Step::Insert { array: Container::Listed(.., array), .. }
-            | Step::Reserve { array: Container::Array(array), .. }
-            | Step::Reserve { array: Container::Listed(.., array), .. }
-            | Step::Take { array, .. }
-            | Step::Swap { array, .. }
-            | Step::Truncate { array, .. }
-            | Step::Part { elements: array, .. } => array,
+            ColumnEdit::Insert { array: Container::Array(array), .. }
+            | ColumnEdit::Insert { array: Container::Listed(.., array), .. }
+            | ColumnEdit::Reserve { array: Container::Array(array), .. }
+            | ColumnEdit::Reserve { array: Container::Listed(.., array), .. }
+            | ColumnEdit::Take { array, .. }
+            | ColumnEdit::Swap { array, .. }
+            | ColumnEdit::Truncate { array, .. }
+            | ColumnEdit::Part { elements: array, .. } => array,
             _ => return Ok(()),
         };
         if array.tensor { Err(mismatch(array.offset)) } else { Ok(()) }
@@ -947,7 +947,7 @@ pub(super) fn keep<S: Storage>(sink: &mut Sink<'_, S>, raw: Raw, keeps: bool) ->
 /// Makes room for more slots in a column, and in all below.
 fn reserve<S: Storage>(
     sink: &mut Sink<'_, S>,
-    place: Place,
+    place: ColumnPlace,
     column: Elements,
     more: u32,
 ) -> Result<()> {
@@ -965,7 +965,7 @@ fn reserve<S: Storage>(
         let table = Table::load(sink.bytes(), column.data)?;
         for index in 0..table.headers() {
             let below = table.column(sink.bytes(), index)?.whole(sink.bytes())?;
-            reserve(sink, Place::column(table, index), below, more)?;
+            reserve(sink, ColumnPlace::column(table, index), below, more)?;
         }
     }
     Ok(())
@@ -989,7 +989,7 @@ fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
 /// them in their run would move too many bytes. Texts of the same length just change places. The same in all columns of structs.
 fn part_far_texts<S: Storage>(
     sink: &mut Sink<'_, S>,
-    place: Place,
+    place: ColumnPlace,
     column: Elements,
     a: u32,
     b: u32,
@@ -998,7 +998,7 @@ fn part_far_texts<S: Storage>(
         let table = Table::load(sink.bytes(), column.data)?;
         for index in 0..table.headers() {
             let below = table.column(sink.bytes(), index)?.whole(sink.bytes())?;
-            part_far_texts(sink, Place::column(table, index), below, a, b)?;
+            part_far_texts(sink, ColumnPlace::column(table, index), below, a, b)?;
         }
     } else if column.column.is_run() {
         let list = List::load(sink.bytes(), column.data)?;
@@ -1021,7 +1021,7 @@ impl<S: Storage> Editor<S> {
     /// In a damaged document blocks may overlap, and one step can destroy the bytes that the next
     /// one relies on. So columns of tables and lists change only in a document that was validated.
     /// Slots that are overwritten as they are need no validation. Arrays change in any document.
-    pub(super) fn change(&mut self, step: Step<'_>) -> Result<(u8, u64)> {
+    pub(super) fn change(&mut self, step: ColumnEdit<'_>) -> Result<(u8, u64)> {
         step.check_shape()?;
         if !self.space.trusted && !self.is_simple(&step)? {
             self.check_trust()?;
@@ -1034,8 +1034,8 @@ impl<S: Storage> Editor<S> {
     }
 
     /// Whether an edit changes one array by itself, or one slot that is to stay as it is.
-    fn is_simple(&self, step: &Step<'_>) -> Result<bool> {
-        let overwrites = |place: Place, slot: u32, put: Put<'_>| -> Result<bool> {
+    fn is_simple(&self, step: &ColumnEdit<'_>) -> Result<bool> {
+        let overwrites = |place: ColumnPlace, slot: u32, put: Put<'_>| -> Result<bool> {
             let column = Elements::at(self.space.bytes(), place.header)?;
             let rules = Rules::of(column, place.within);
             let is_run = column.column.is_run();
@@ -1056,14 +1056,14 @@ impl<S: Storage> Editor<S> {
             Ok(fits && layout == Layout::of(column))
         };
         Ok(match *step {
-            Step::Insert { array: Container::Array(array), .. }
-            | Step::Reserve { array: Container::Array(array), .. }
-            | Step::Take { array, .. }
-            | Step::Swap { array, .. }
-            | Step::Truncate { array, .. } => Rules::of(array, 0) == Rules::Array,
-            Step::Set { place, slot, ref new } => overwrites(place, slot, Put::new(*new))?,
-            Step::TakeField { table, row, index, .. } => {
-                overwrites(Place::column(table, index), row, Put::Missing)?
+            ColumnEdit::Insert { array: Container::Array(array), .. }
+            | ColumnEdit::Reserve { array: Container::Array(array), .. }
+            | ColumnEdit::Take { array, .. }
+            | ColumnEdit::Swap { array, .. }
+            | ColumnEdit::Truncate { array, .. } => Rules::of(array, 0) == Rules::Array,
+            ColumnEdit::Set { place, slot, ref new } => overwrites(place, slot, Put::new(*new))?,
+            ColumnEdit::TakeField { table, row, index, .. } => {
+                overwrites(ColumnPlace::column(table, index), row, Put::Missing)?
             }
             _ => false,
         })

@@ -106,7 +106,7 @@ mod owned {
     use crate::block::record::Raw;
     use crate::block::walk::{self, Allowance, Cursor};
     use crate::edit::editor::DocBuf;
-    use crate::edit::handles::Run;
+    use crate::edit::handles::MovedRun;
     use crate::encode::{EncodeOptions, Encoder};
     use crate::format::layout::{Limits, TAG_ARRAY, TAG_SPAN_LAST};
     use crate::format::memory::zeros;
@@ -330,7 +330,7 @@ mod owned {
     }
 
     /// Where the containers of a document are in another one of the same value.
-    fn runs_between(from: &[u8], to: &[u8]) -> Result<Vec<Run>> {
+    fn runs_between(from: &[u8], to: &[u8]) -> Result<Vec<MovedRun>> {
         let root = |bytes| Doc::over(bytes).root().raw();
         let mut runs = Vec::new();
         // Of each table and list the run that its last row is in.
@@ -340,10 +340,10 @@ mod owned {
         loop {
             if let Some((old, new)) = next.take().filter(|(old, _)| old.tag > TAG_SPAN_LAST) {
                 let place = |raw: Raw| (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
-                let run = Run { from: place(old), to: place(new), count: 1 };
+                let run = MovedRun { from: place(old), to: place(new), count: 1 };
                 let before = last.get(&run.from.0).and_then(|&at: &usize| runs.get_mut(at));
                 match before {
-                    Some(Run { from, to, count })
+                    Some(MovedRun { from, to, count })
                         if (from.0, from.1 + *count) == run.from
                             && (to.0, to.1 + *count) == run.to
                             && row_of(old.cell).is_some()

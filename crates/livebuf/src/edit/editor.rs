@@ -105,7 +105,7 @@ const NULL_DOCUMENT: [u8; HEADER_SIZE as usize] = {
 
 /// Where a value lies, for writing.
 #[derive(Clone, Copy)]
-pub(super) enum Slot {
+pub(super) enum ValueSlot {
     /// A tag and a cell, wherever they are.
     Tagged { tag: u64, cell: u64 },
     /// An element of an array.
@@ -701,21 +701,21 @@ impl<S: Storage> Editor<S> {
 
     /// Where a child lies; `None` where the key is not there (holes included).
     #[inline]
-    pub(super) fn slot(&self, container: Container, at: At<'_>) -> Result<Option<Slot>> {
+    pub(super) fn slot(&self, container: Container, at: At<'_>) -> Result<Option<ValueSlot>> {
         let bytes = self.space.bytes();
         match (container, at) {
             (Container::Array(elements) | Container::Listed(.., elements), At::Index(index)) => {
                 if index >= elements.count as usize {
                     return Ok(None);
                 }
-                Ok(Some(Slot::Element { elements, index: index as u32 }))
+                Ok(Some(ValueSlot::Element { elements, index: index as u32 }))
             }
             (Container::Row(table, row), At::Key(_) | At::Remembered(_)) => {
                 self.slot_in_row(table, row, at)
             }
             (Container::Record(record), At::Key(_) | At::Remembered(_)) => {
                 Ok(match find_member(bytes, record, at, &at.needle())?.field {
-                    Some((index, tag)) if tag != TAG_HOLE => Some(Slot::Tagged {
+                    Some((index, tag)) if tag != TAG_HOLE => Some(ValueSlot::Tagged {
                         tag: record.tag_position(index),
                         cell: record.cell_position(index),
                     }),
@@ -730,14 +730,14 @@ impl<S: Storage> Editor<S> {
     }
 
     #[inline(never)]
-    pub(super) fn slot_in_row(&self, table: Table, row: u32, at: At<'_>) -> Result<Option<Slot>> {
+    pub(super) fn slot_in_row(&self, table: Table, row: u32, at: At<'_>) -> Result<Option<ValueSlot>> {
         let bytes = self.space.bytes();
         let shape = Shape::of_table(bytes, table.shape as u64, table.columns)?;
         let needle = Needle::new(at.text().as_bytes());
         if let Some(index) = shape.find_in_any(bytes, table.columns, &needle)? {
             let elements = table.column(bytes, index)?.whole(bytes)?;
             let present = table.field(bytes, row, index)?.tag != TAG_HOLE;
-            return Ok(present.then_some(Slot::Element { elements, index: row }));
+            return Ok(present.then_some(ValueSlot::Element { elements, index: row }));
         }
         match table.extra(bytes, row)? {
             0 => Ok(None),
@@ -757,15 +757,15 @@ impl<S: Storage> Editor<S> {
     }
 
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-    pub(super) fn load(&self, slot: Slot) -> Result<Raw> {
+    pub(super) fn load(&self, slot: ValueSlot) -> Result<Raw> {
         let bytes = self.space.bytes();
         match slot {
-            Slot::Tagged { tag, cell } => Ok(Raw {
+            ValueSlot::Tagged { tag, cell } => Ok(Raw {
                 tag: load_u8(bytes, tag)?,
                 cell: load_u64(bytes, cell)?,
                 position: cell as u32,
             }),
-            Slot::Element { elements, index } => elements.element(bytes, index),
+            ValueSlot::Element { elements, index } => elements.element(bytes, index),
         }
     }
 

@@ -3,7 +3,7 @@
 //! A removed entry leaves null among the values. When most are removed, holes are squeezed out of the
 //! columns and of the entries.
 
-use super::column::{Place, Step};
+use super::column::{ColumnPlace, ColumnEdit};
 use super::editor::{Container, Editor};
 use super::handles::NodeId;
 use super::new::New;
@@ -20,7 +20,7 @@ use crate::store::storage::Storage;
 
 /// A new member: its value goes into the column, and then its key into the map.
 struct AddMember<'a, 'v> {
-    value: Step<'v>,
+    value: ColumnEdit<'v>,
     entry: AddEntry<'a, 'v>,
 }
 
@@ -46,8 +46,8 @@ impl Change for TakeMember<'_> {
         let (home, index) = (map.values_at(), plan.number);
         let is_last = index + 1 == map.used;
         let taken = match is_last {
-            true => Step::Take { array, index, keeps }.run(sink)?,
-            false => Step::Empty { home, array, index, keeps }.run(sink)?,
+            true => ColumnEdit::Take { array, index, keeps }.run(sink)?,
+            false => ColumnEdit::Empty { home, array, index, keeps }.run(sink)?,
         };
         sink.try_write(|editor, _| {
             editor.remove_entry(&map, plan)?;
@@ -71,7 +71,7 @@ impl Change for TakeMember<'_> {
 /// Room for more members of a map.
 struct Reserve<'v> {
     map: Map,
-    values: Option<Step<'v>>,
+    values: Option<ColumnEdit<'v>>,
     growth: map::Growth,
 }
 
@@ -127,17 +127,17 @@ impl<S: Storage> Editor<S> {
     ) -> Result<(u8, u64)> {
         let (values, array) = self.values_of(&map, node.depth())?;
         match map::plan_insert(self.space.bytes(), &map, key.as_bytes())? {
-            map::Place::Found(number) => {
+            map::InsertPlace::Found(number) => {
                 self.measure(&new, node)?;
-                let place = Place::array(map.values_at(), array);
-                self.change(Step::Set { place, slot: number, new })
+                let place = ColumnPlace::array(map.values_at(), array);
+                self.change(ColumnEdit::Set { place, slot: number, new })
             }
-            map::Place::New(plan) => {
+            map::InsertPlace::New(plan) => {
                 self.check_trust()?;
                 self.check_elements(u64::from(map.live) + 1)?;
                 self.measure(&new, node)?;
                 let (array, index) = (Container::Array(array), map.used);
-                let value = Step::Insert { node: values, array, index, new };
+                let value = ColumnEdit::Insert { node: values, array, index, new };
                 let entry = AddEntry { map: &map, plan: &plan, key, new: &New::Null };
                 self.carry_out(&AddMember { value, entry }, NodeId::NONE)
             }
@@ -177,7 +177,7 @@ impl<S: Storage> Editor<S> {
             None => {
                 self.check_trust()?;
                 let (node, array) = self.values_of(&map, 0)?;
-                Some(Step::Reserve { node, array: Container::Array(array), more: additional })
+                Some(ColumnEdit::Reserve { node, array: Container::Array(array), more: additional })
             }
         };
         self.carry_out(&Reserve { map, values, growth }, NodeId::NONE).map(drop)

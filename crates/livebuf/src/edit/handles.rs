@@ -216,7 +216,7 @@ impl Homes {
 /// Where containers are after squeezing: by themselves, or rows behind each other.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct MovedRun {
     pub(super) from: (u32, u32),
     pub(super) to: (u32, u32),
     pub(super) count: u32,
@@ -335,7 +335,7 @@ struct Many {
 
 /// In the order of where containers were.
 #[cfg(feature = "alloc")]
-type Runs = alloc::vec::Vec<Run>;
+type Runs = alloc::vec::Vec<MovedRun>;
 
 #[cfg(feature = "alloc")]
 fn follow(runs: &Runs, node: NodeId) -> Option<NodeId> {

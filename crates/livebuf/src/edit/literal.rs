@@ -1,7 +1,7 @@
 //! New values. Each is described once, for the sink that counts its bytes and for the one that
 //! writes them.
 
-use super::editor::{Editor, Slot};
+use super::editor::{Editor, ValueSlot};
 use super::feed::Put;
 use super::handles::NodeId;
 use super::new::New;
@@ -462,7 +462,7 @@ impl<S: Storage> Editor<S> {
         new: &New<'_>,
         under: NodeId,
     ) -> Result<(u8, u64)> {
-        let slot = Slot::Tagged { tag, cell };
+        let slot = ValueSlot::Tagged { tag, cell };
         let old = self.load(slot)?;
         let text = match *new {
             New::Str(text) => Some((TAG_STRING, text.as_bytes())),

@@ -10,7 +10,7 @@ use crate::view::Key;
 
 /// The result of looking up a key in a record. No enum: its parts would share memory, be stored
 /// in pieces and loaded whole, and such a load waits for the stores.
-pub(super) struct Found {
+pub(super) struct FieldLookup {
     /// The field with this key, and its tag, which may be a hole's.
     pub(super) field: Option<(u32, u8)>,
     /// The record's shape, where it has one.
@@ -24,9 +24,9 @@ pub(super) fn find_member(
     record: Record,
     at: At<'_>,
     needle: &Needle<'_>,
-) -> Result<Found> {
+) -> Result<FieldLookup> {
     if record.used() == 0 {
-        return Ok(Found { field: None, shape: None });
+        return Ok(FieldLookup { field: None, shape: None });
     }
     let shape = Shape::load(bytes, record.shape() as u64)?;
     let index = match at {
@@ -48,7 +48,7 @@ pub(super) fn find_member(
         Some(index) => Some((index, load_u8(bytes, record.tag_position(index))?)),
         None => None,
     };
-    Ok(Found { field, shape: Some(shape) })
+    Ok(FieldLookup { field, shape: Some(shape) })
 }
 
 #[inline(never)]

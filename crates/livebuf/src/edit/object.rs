@@ -1,9 +1,9 @@
 //! Editing objects: records that gain, lose and rename fields, and become maps.
 
-use super::editor::{Container, Editor, Slot};
+use super::editor::{Container, Editor, ValueSlot};
 use super::handles::NodeId;
 use super::literal::value;
-use super::member::{Found, find_member};
+use super::member::{FieldLookup, find_member};
 use super::new::{At, New};
 use super::parts::{key, new_shape, put_text, span};
 use super::sink::{Change, Sink};
@@ -25,7 +25,7 @@ use crate::store::target::Target;
 pub(super) struct NewField {
     /// The record's capacity with the field.
     pub(super) capacity: u32,
-    pub(super) step: shape::Step,
+    pub(super) step: shape::ShapeStep,
 }
 
 /// Capacity of a record that holds `used` fields and gets another.
@@ -323,10 +323,10 @@ impl Behind<'_> {
 }
 
 impl<S: Storage> Editor<S> {
-    pub(super) fn entry_slot(&self, map: Map, key: &str) -> Result<Option<Slot>> {
+    pub(super) fn entry_slot(&self, map: Map, key: &str) -> Result<Option<ValueSlot>> {
         let bytes = self.space.bytes();
         match map.find(bytes, &Needle::new(key.as_bytes()))? {
-            Some(index) => Ok(Some(Slot::Element { elements: map.values(bytes)?, index })),
+            Some(index) => Ok(Some(ValueSlot::Element { elements: map.values(bytes)?, index })),
             None => Ok(None),
         }
     }
@@ -342,7 +342,7 @@ impl<S: Storage> Editor<S> {
         new: &New<'_>,
     ) -> Result<Option<(u8, u64)>> {
         let needle = at.needle();
-        let Found { field, shape } = find_member(self.space.bytes(), record, at, &needle)?;
+        let FieldLookup { field, shape } = find_member(self.space.bytes(), record, at, &needle)?;
         let value = match field {
             Some((index, old)) if old != TAG_HOLE => {
                 let (tag, cell) = (record.tag_position(index), record.cell_position(index));

@@ -99,7 +99,7 @@ pub(super) fn add_entry<S: Storage>(
         let place = Map::load(bytes, map as u64)
             .and_then(|map| Ok((map, map::plan_insert(bytes, &map, key?)?)));
         match place {
-            Ok((map, map::Place::New(plan))) => {
+            Ok((map, map::InsertPlace::New(plan))) => {
                 map::insert(space, &map, &plan, key_cell, value, extent);
             }
             Ok(_) => {}

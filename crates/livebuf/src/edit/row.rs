@@ -1,13 +1,13 @@
 //! Rows of tables. Their fields are slots of columns. Further fields are in an object of the row's
 //! own, which the table's extras lead to (FORMAT 6.3, EDITING 9).
 
-use super::column::{Place, Step, keep, replace};
+use super::column::{ColumnPlace, ColumnEdit, keep, replace};
 use super::dissolve::store;
 use super::editor::{Container, Editor};
 use super::extras::reserve_extras;
 use super::feed::Put;
 use super::handles::NodeId;
-use super::member::{Found, find_member};
+use super::member::{FieldLookup, find_member};
 use super::new::{At, New};
 use super::object::{NewField, grow_map, put_as_map, put_entry, put_field};
 use super::parts::{add_entry, key, new_map, span};
@@ -31,7 +31,7 @@ const EXTRA_CAPACITY: u32 = 4;
 
 /// Where the shape of the record with a row's first further field comes from, planned before
 /// anything changes; `None` where the key takes a map.
-type ExtraPlan = Option<shape::Step>;
+type ExtraPlan = Option<shape::ShapeStep>;
 
 /// A row's first further field.
 struct FirstFurther<'k, 'v> {
@@ -88,7 +88,7 @@ fn put_extra<S: Storage>(
 
 /// Where a renamed field of a row goes, planned before anything changes.
 enum Target {
-    Column(Place),
+    Column(ColumnPlace),
     /// The row's first further field.
     First(ExtraPlan),
     /// A hole of that key in the record with the row's further fields.
@@ -124,7 +124,7 @@ impl Change for Rename<'_> {
         let (tag, cell) = keep(sink, self.raw, true)?;
         match self.source {
             Some(index) => {
-                replace(sink, Place::column(table, index), row, Put::Missing, false)?;
+                replace(sink, ColumnPlace::column(table, index), row, Put::Missing, false)?;
             }
             None => {
                 sink.try_write(|editor, _| editor.take_further(table, row, self.from).map(|_| ()))?;
@@ -194,7 +194,7 @@ impl<S: Storage> Editor<S> {
                 self.check_elements(fields()? + 1)?;
             }
             self.measure(&new, node)?;
-            return self.change(Step::Set { place: Place::column(table, index), slot: row, new });
+            return self.change(ColumnEdit::Set { place: ColumnPlace::column(table, index), slot: row, new });
         }
         match table.extra(bytes, row)? {
             0 => {
@@ -260,7 +260,7 @@ impl<S: Storage> Editor<S> {
         if table.field(bytes, row, index)?.tag == TAG_HOLE {
             return Ok(None);
         }
-        let (tag, cell) = self.change(Step::TakeField { table, row, index, keeps })?;
+        let (tag, cell) = self.change(ColumnEdit::TakeField { table, row, index, keeps })?;
         Ok(Some(Raw::unplaced(tag, cell)))
     }
 
@@ -307,7 +307,7 @@ impl<S: Storage> Editor<S> {
         }
         self.check_trust()?;
         let target = match target {
-            Some(index) => Target::Column(Place::column(table, index)),
+            Some(index) => Target::Column(ColumnPlace::column(table, index)),
             None => self.plan_further(table, row, &needle, to)?,
         };
         // Rows become objects by themselves, whose further fields give up their shapes.
@@ -336,12 +336,12 @@ impl<S: Storage> Editor<S> {
             self.check_length(key.as_bytes())?;
             self.check_elements(map.live as u64 + 1)?;
             return match map::plan_insert(bytes, &map, key.as_bytes())? {
-                map::Place::New(plan) => Ok(Target::Entry(map, plan)),
-                map::Place::Found(_) => Err(Error::new(ErrorKind::KeyExists, 0)),
+                map::InsertPlace::New(plan) => Ok(Target::Entry(map, plan)),
+                map::InsertPlace::Found(_) => Err(Error::new(ErrorKind::KeyExists, 0)),
             };
         }
         let record = block.record()?.whole(bytes)?;
-        let Found { field, shape } = find_member(bytes, record, At::Key(key), needle)?;
+        let FieldLookup { field, shape } = find_member(bytes, record, At::Key(key), needle)?;
         if let Some((index, _)) = field {
             return Ok(Target::Hole(record, index));
         }

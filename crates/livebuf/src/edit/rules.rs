@@ -5,7 +5,7 @@ use super::feed::{Feed, Incoming, Put};
 use super::new::New;
 use super::sink::Sink;
 use crate::block::column::{Elements, Gap};
-use crate::block::column_type::{ColumnType, Numbers, Slot};
+use crate::block::column_type::{ColumnType, Numbers, SlotKind};
 use crate::block::list::List;
 use crate::block::offsets::offsets_column;
 use crate::block::table::Table;
@@ -51,10 +51,10 @@ pub(super) enum Data {
 /// How many elements of a column fit in `size` bytes.
 fn capacity_in(column: ColumnType, size: u64) -> u32 {
     let count = match column.slot() {
-        Slot::Tagged => 8 * (size / 72) + (size % 72 / 8).saturating_sub(1),
-        Slot::Bit => size * 8,
+        SlotKind::Tagged => 8 * (size / 72) + (size % 72 / 8).saturating_sub(1),
+        SlotKind::Bit => size * 8,
         // Groups of 64 values and a word of marks.
-        Slot::Marked => {
+        SlotKind::Marked => {
             let group = 64 * column.width() + 8;
             64 * (size / group) + (size % group).saturating_sub(8) / column.width()
         }

@@ -1,6 +1,6 @@
 //! Setting and taking out values: one interface to objects and arrays, and JSON pointers.
 
-use super::column::{Place, Step};
+use super::column::{ColumnPlace, ColumnEdit};
 use super::editor::{Container, Editor};
 use super::handles::NodeId;
 use super::new::Detached;
@@ -301,8 +301,8 @@ impl<S: Storage> Editor<S> {
             }
             if let Container::Listed(..) = container {
                 editor.measure(&new, node)?;
-                let (place, slot) = Place::of_element(node, container, elements, index as u32);
-                return editor.change(Step::Set { place, slot, new });
+                let (place, slot) = ColumnPlace::of_element(node, container, elements, index as u32);
+                return editor.change(ColumnEdit::Set { place, slot, new });
             }
             editor.set_element(node, elements, index as u32, new)
         })?;
@@ -348,8 +348,8 @@ impl<S: Storage> Editor<S> {
         if index >= elements.count as usize {
             return Err(mismatch(elements.offset));
         }
-        let (place, slot) = Place::of_element(node, container, elements, index as u32);
-        Step::Set { place, slot, new }.run(&mut self.sizer(NodeId::NONE)).map(drop)
+        let (place, slot) = ColumnPlace::of_element(node, container, elements, index as u32);
+        ColumnEdit::Set { place, slot, new }.run(&mut self.sizer(NodeId::NONE)).map(drop)
     }
 
     /// Takes a member or element out and frees what it held; false where there is none.
@@ -497,7 +497,7 @@ impl<S: Storage> Editor<S> {
                 editor.clear_map(map);
                 Ok(())
             }
-            Container::Row(table, row) => editor.change(Step::ClearRow { table, row }).map(|_| ()),
+            Container::Row(table, row) => editor.change(ColumnEdit::ClearRow { table, row }).map(|_| ()),
         });
         self.finish()?;
         cleared

@@ -11,7 +11,7 @@
 //! a stamped document     [ image ][ text ][ text ] …
 //! ```
 
-use super::editor::{Container, Editor, Slot};
+use super::editor::{Container, Editor, ValueSlot};
 use super::new::{At, New};
 use crate::block::column_type::ColumnType;
 use crate::block::record::check_immediate;
@@ -133,13 +133,13 @@ fn place_of<S: Storage>(editor: &Editor<S>, pointer: &str) -> Result<(u64, u64)>
         _ => pointer::with_text(last, |key| editor.slot(container, At::Key(key)))?,
     };
     match slot.ok_or(missing)? {
-        Slot::Tagged { tag, cell } => Ok((tag, cell)),
-        Slot::Element { elements, index } if elements.column == ColumnType::Cells => {
+        ValueSlot::Tagged { tag, cell } => Ok((tag, cell)),
+        ValueSlot::Element { elements, index } if elements.column == ColumnType::Cells => {
             let (values, slot) = (elements.values_at(), elements.first + index);
             Ok((values + tag_at(slot), values + cell_at(slot)))
         }
         // Bytes lie in cells.
-        Slot::Element { elements, .. } => {
+        ValueSlot::Element { elements, .. } => {
             Err(Error::new(ErrorKind::BadCode, elements.offset as u64))
         }
     }

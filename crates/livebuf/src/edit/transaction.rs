@@ -49,7 +49,7 @@ impl<S: Storage> Editor<S> {
         self.begin_transaction()?;
         let outer = self.space.transactions() - 1;
         // Rolls back where `edits` panics, too.
-        let open = Open { editor: self, outer };
+        let open = OpenTransaction { editor: self, outer };
         let done = edits(open.editor)?;
         while open.editor.space.transactions() > outer + 1 {
             open.editor.rollback_transaction()?;
@@ -124,13 +124,13 @@ impl<S: Storage> Editor<S> {
 }
 
 /// A transaction that is rolled back unless it was committed.
-struct Open<'e, S: Storage> {
+struct OpenTransaction<'e, S: Storage> {
     editor: &'e mut Editor<S>,
     /// How many were open before.
     outer: u32,
 }
 
-impl<S: Storage> Drop for Open<'_, S> {
+impl<S: Storage> Drop for OpenTransaction<'_, S> {
     fn drop(&mut self) {
         while self.editor.space.transactions() > self.outer {
             if self.editor.rollback_transaction().is_err() {

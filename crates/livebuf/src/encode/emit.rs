@@ -10,7 +10,7 @@ use super::stack::{
 };
 use super::texts::{Texts, settle, settle_shared};
 use crate::block::column::Elements;
-use crate::block::column_type::{ColumnType, Slot};
+use crate::block::column_type::{ColumnType, SlotKind};
 use crate::block::list::List;
 use crate::block::owner::Owner;
 use crate::block::table::Table;
@@ -23,7 +23,7 @@ use crate::store::storage::Storage;
 use alloc::vec::Vec;
 
 /// A container whose contents are being laid out, and where they end on the stack.
-struct Open {
+struct OpenContainer {
     at: usize,
     end: usize,
     /// Of an array, and where the places of its columns' values begin.
@@ -177,7 +177,7 @@ impl<S: Storage> Encoder<S> {
     /// Lays out all containers from `start` to `end` that are no part of columns, each
     /// after its contents.
     fn lay_out(&mut self, start: usize, end: usize) -> Result<()> {
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenContainer> = Vec::new();
         let mut at = start;
         loop {
             while open.last().is_some_and(|open| open.end == at) {
@@ -208,12 +208,12 @@ impl<S: Storage> Encoder<S> {
                     let listed = self.places.len();
                     let plan = self.plan(at + 1, end)?;
                     let next = if plan.waits { at + 1 } else { end };
-                    open.push(Open { at, end, plan: Some((plan, listed)) });
+                    open.push(OpenContainer { at, end, plan: Some((plan, listed)) });
                     at = next;
                 }
                 TAG_WAITING_OBJECT => {
                     let end = at + places(&self.tags, &self.cells, at);
-                    open.push(Open { at, end, plan: None });
+                    open.push(OpenContainer { at, end, plan: None });
                     at += if end == at + 1 { 1 } else { 2 };
                 }
                 TAG_TENSOR => {
@@ -576,13 +576,13 @@ impl LeafMut<'_> {
         }
         let slots = &mut *self.slots;
         match self.column.slot() {
-            Slot::Nothing | Slot::Nested | Slot::Run | Slot::Code => {}
-            Slot::Bit => {
+            SlotKind::Nothing | SlotKind::Nested | SlotKind::Run | SlotKind::Code => {}
+            SlotKind::Bit => {
                 for (index, (tag, _)) in (first..).zip(values) {
                     slots[index / 8] |= ((tag == TAG_TRUE) as u8) << (index % 8);
                 }
             }
-            Slot::Tagged => {
+            SlotKind::Tagged => {
                 for (index, (tag, cell)) in (first as u32..).zip(values) {
                     let at = cell_at(index);
                     let (tag, cell) = settle(&mut texts.list, tag, cell, base + at as u32);
@@ -590,7 +590,7 @@ impl LeafMut<'_> {
                     slots[at as usize..][..8].copy_from_slice(&cell.to_le_bytes());
                 }
             }
-            Slot::Span => {
+            SlotKind::Span => {
                 let slots = slots[8 * first..].chunks_exact_mut(8);
                 let positions = (base + 8 * first as u32..).step_by(8);
                 for ((slot, position), (tag, cell)) in slots.zip(positions).zip(values) {
@@ -598,13 +598,13 @@ impl LeafMut<'_> {
                     slot.copy_from_slice(&cell.to_le_bytes());
                 }
             }
-            Slot::Float if self.column.width() == 4 => {
+            SlotKind::Float if self.column.width() == 4 => {
                 put_slots(slots, first, values, |_, cell| {
                     (f64::from_bits(cell) as f32).to_le_bytes()
                 });
             }
             // Null's cell is 0.
-            Slot::Integer | Slot::Float | Slot::Home | Slot::Extended => {
+            SlotKind::Integer | SlotKind::Float | SlotKind::Home | SlotKind::Extended => {
                 match self.column.width() {
                     1 => put_slots(slots, first, values, |_, cell| [cell as u8]),
                     2 => put_slots(slots, first, values, |_, cell| (cell as u16).to_le_bytes()),
@@ -612,7 +612,7 @@ impl LeafMut<'_> {
                     _ => put_slots(slots, first, values, |_, cell| cell.to_le_bytes()),
                 }
             }
-            Slot::Bytes => {
+            SlotKind::Bytes => {
                 let slots = slots[UUID_SIZE * first..].chunks_exact_mut(UUID_SIZE);
                 for (slot, (tag, cell)) in slots.zip(values) {
                     if tag == TAG_LOOSE_UUID {
@@ -620,11 +620,11 @@ impl LeafMut<'_> {
                     }
                 }
             }
-            Slot::Number | Slot::Marked => {
+            SlotKind::Number | SlotKind::Marked => {
                 put_numbers(slots, self.column, self.count, first, values);
             }
             // Columns of tensors are written from their own bytes.
-            Slot::Flag => {}
+            SlotKind::Flag => {}
         }
     }
 }

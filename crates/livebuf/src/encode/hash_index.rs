@@ -12,7 +12,7 @@ use hashbrown::DefaultHashBuilder;
 /// Open addressing with linear probing.
 #[derive(Default)]
 pub(super) struct HashIndex {
-    slots: Vec<Slot>,
+    slots: Vec<IndexSlot>,
     count: usize,
     /// What numbers are raised by. So all that were put before are too small, and their slots free.
     base: u32,
@@ -22,7 +22,7 @@ pub(super) struct HashIndex {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Slot {
+struct IndexSlot {
     hash: u32,
     /// The number and 1, raised by the base; at most the base where the slot is free.
     next: u32,
@@ -66,10 +66,10 @@ impl HashIndex {
             length @ ..MANY => 2 * length,
             length => length + length / 4,
         };
-        let refused = |_| Error::out_of_memory((length * size_of::<Slot>()) as u64);
+        let refused = |_| Error::out_of_memory((length * size_of::<IndexSlot>()) as u64);
         let mut slots = Vec::new();
         slots.try_reserve_exact(length).map_err(refused)?;
-        slots.resize(length, Slot::default());
+        slots.resize(length, IndexSlot::default());
         let before = core::mem::replace(&mut self.slots, slots);
         for slot in before.into_iter().filter(|slot| slot.next > self.base) {
             if let Err(place) = self.find(slot.hash, |_| false) {
@@ -123,7 +123,7 @@ impl HashIndex {
     #[inline]
     pub(super) fn put(&mut self, slot: usize, hash: u32, number: u32) {
         if let Some(slot) = self.slots.get_mut(slot) {
-            *slot = Slot { hash, next: self.base + number + 1 };
+            *slot = IndexSlot { hash, next: self.base + number + 1 };
             self.largest = self.largest.max(slot.next);
             self.count += 1;
         }
@@ -136,7 +136,7 @@ impl HashIndex {
             self.slots.truncate(MOST_KEPT);
         }
         if self.largest >= LARGEST_BASE {
-            self.slots.fill(Slot::default());
+            self.slots.fill(IndexSlot::default());
             self.largest = 0;
         }
         (self.base, self.count) = (self.largest, 0);

@@ -84,7 +84,7 @@ pub(super) enum Next {
 }
 
 /// A key's number.
-enum Known {
+enum KeyNumber {
     Before(u32),
     /// The key was met for the first time.
     Now(u32),
@@ -265,8 +265,8 @@ impl Keys {
         let known = match self.child_of(node, text) {
             Some(child) => Ok(child),
             None => match self.key_number(text, *own)? {
-                Known::Now(key) => Err(key),
-                Known::Before(key) => match self.child_in_index(node, key) {
+                KeyNumber::Now(key) => Err(key),
+                KeyNumber::Before(key) => match self.child_in_index(node, key) {
                     Some(child) => Ok(child),
                     // Only a new way can hold a key twice.
                     None => match self.depth_of(own, node, key) {
@@ -448,7 +448,7 @@ impl Keys {
 
     /// The number of the key of this text. A new key is marked as the object's own.
     #[inline]
-    fn key_number(&mut self, text: &[u8], own: u32) -> Result<Known> {
+    fn key_number(&mut self, text: &[u8], own: u32) -> Result<KeyNumber> {
         self.index.make_room()?;
         let hash = self.index.hash_text(text);
         let found = self.index.find(hash, |number| {
@@ -458,7 +458,7 @@ impl Keys {
                 && self.text.get(start..start + text.len()).is_some_and(|key| equal(key, text))
         });
         let place = match found {
-            Ok(number) => return Ok(Known::Before(number)),
+            Ok(number) => return Ok(KeyNumber::Before(number)),
             Err(place) => place,
         };
         let number = self.keys.len() as u32;
@@ -469,7 +469,7 @@ impl Keys {
         let fingerprint = Needle::new(text).fingerprint;
         self.keys.push(KeyText { start, user: own, written: 0, length, fingerprint });
         self.text.extend_from_slice(text);
-        Ok(Known::Now(number))
+        Ok(KeyNumber::Now(number))
     }
 
     /// Writes a shape for every leaf of the trie that records need, patches the

@@ -335,12 +335,12 @@ pub(super) enum Below {
 
 /// Tags and cells of values that lie one behind the other.
 #[derive(Clone, Copy)]
-pub(super) struct Run<'v> {
+pub(super) struct CellRun<'v> {
     pub(super) tags: &'v [u8],
     pub(super) cells: &'v [u64],
 }
 
-impl<'v> Run<'v> {
+impl<'v> CellRun<'v> {
     #[inline]
     fn values(self) -> impl Iterator<Item = (u8, u64)> + Clone + 'v {
         pairs(self.tags, self.cells, 0..self.tags.len())
@@ -374,7 +374,7 @@ impl Dictionary {
         count: u32,
         size: u64,
         alone: bool,
-        runs: impl Iterator<Item = Run<'v>> + Clone,
+        runs: impl Iterator<Item = CellRun<'v>> + Clone,
         texts: &Texts,
         codes: &mut HashIndex,
     ) -> Option<(Dictionary, Vec<u32>)> {
@@ -519,7 +519,7 @@ impl Planner<'_> {
         let nested = self.tables && values.summary.kinds & (OBJECT | ARRAY | TENSOR) != 0;
         if !nested && count as usize == end - start {
             let plan = self.plain(&values, Places::Run(start as u32, count));
-            let run = Run { tags: &self.tags[start..end], cells: &self.cells[start..end] };
+            let run = CellRun { tags: &self.tags[start..end], cells: &self.cells[start..end] };
             return Ok(match self.may_be_text(&values.summary) {
                 true => self.text(plan, &values.summary, core::iter::once(run)),
                 false => plan,
@@ -560,7 +560,7 @@ impl Planner<'_> {
         &mut self,
         plan: Plan,
         summary: &Summary,
-        runs: impl Iterator<Item = Run<'v>> + Clone,
+        runs: impl Iterator<Item = CellRun<'v>> + Clone,
     ) -> Plan {
         let (gaps, count) = (summary.gaps(), summary.count);
         let bits = gaps_size(gaps, count as u64);
@@ -572,7 +572,7 @@ impl Planner<'_> {
             }
         };
         let texts = &*self.texts;
-        let values = || runs.clone().flat_map(Run::values);
+        let values = || runs.clone().flat_map(CellRun::values);
         let each = || Self::run(texts, count, values().map(|value| (value, 1)));
         let mut most = plan.size.saturating_sub(bits);
         // Of texts that do not seem to repeat, a run is smaller as a rule, and quickly measured.
@@ -668,7 +668,7 @@ impl Planner<'_> {
             at => (self.tags[at as usize], self.cells[at as usize]),
         });
         let (tags, cells): (Vec<u8>, Vec<u64>) = texts.unzip();
-        self.text(plan, &values.summary, core::iter::once(Run { tags: &tags, cells: &cells }))
+        self.text(plan, &values.summary, core::iter::once(CellRun { tags: &tags, cells: &cells }))
     }
 
     /// Whether these values may become a struct or list with so many around it.

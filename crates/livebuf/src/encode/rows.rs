@@ -6,7 +6,7 @@
 use super::encoder::{Encoder, Frame, State};
 use super::plan::MISSING;
 use super::room::make_room_for;
-use super::shred::{CHUNK, EXPECTED, Event, Holds, Shred, Step, Values, is_plain};
+use super::shred::{CHUNK, EXPECTED, Event, Holds, Shred, ShredStep, Values, is_plain};
 use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
@@ -349,7 +349,7 @@ impl<S: Storage> Encoder<S> {
     /// Puts back the next of the `left` rows that these columns still hold.
     fn put_row<'s>(
         &mut self,
-        steps: &mut impl Iterator<Item = &'s Step>,
+        steps: &mut impl Iterator<Item = &'s ShredStep>,
         old: (&[u8], &[u64]),
         columns: &mut [Range<usize>],
         left: usize,

@@ -13,7 +13,7 @@
 //! array is planned in the general way (`plan`).
 
 use super::keys::KeyList;
-use super::plan::{Gathered, Places, Plan, Planner, Run, Summary, object_size};
+use super::plan::{Gathered, Places, Plan, Planner, CellRun, Summary, object_size};
 use super::room::{make_room, make_room_for, memory};
 use super::stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run,
@@ -40,7 +40,7 @@ pub(super) struct Shred {
     /// Length of the stack at which the next chunk is full; `usize::MAX`: never.
     pub(super) due: usize,
     /// The values of a row, each container before its contents.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ShredStep>,
     pub(super) columns: usize,
     /// Rows of each chunk, and where each of its columns ends on the stack.
     pub(super) chunks: Vec<u32>,
@@ -158,7 +158,7 @@ pub(super) struct Scratch {
     pub(super) tags: Vec<u8>,
 }
 
-pub(super) struct Step {
+pub(super) struct ShredStep {
     pub(super) holds: Holds,
     /// The number of its first column. A value has one column. An array has two: the first is for
     /// the lengths, and the second for the elements. The first is empty in chunks whose arrays all
@@ -268,7 +268,7 @@ impl Shred {
             _ => return false,
         };
         self.columns += columns;
-        self.steps.push(Step { holds, column, values: Summary::default() });
+        self.steps.push(ShredStep { holds, column, values: Summary::default() });
         depth < MAX_COLUMN_DEPTH
             && (!matches!(holds, Holds::Object(_))
                 || children(tags, cells, at)
@@ -414,7 +414,7 @@ impl Shred {
         let values = Gathered { summary: *summary, plain: 0 };
         let plan = planner.plain(&values, Places::Shredded(column, summary.count));
         let (tags, cells) = (planner.tags, planner.cells);
-        let run = |run: Range<usize>| Run { tags: &tags[run.clone()], cells: &cells[run] };
+        let run = |run: Range<usize>| CellRun { tags: &tags[run.clone()], cells: &cells[run] };
         match planner.may_be_text(summary) {
             true => planner.text(plan, summary, self.runs(column).map(run)),
             false => plan,
@@ -428,7 +428,7 @@ impl Shred {
 
     /// The least size of a step's arrays by themselves. To measure each by its values takes long,
     /// and most lists take fewer bytes than this.
-    fn least_arrays_size(&self, step: &Step, length: Option<u32>, ends: &[u32]) -> u64 {
+    fn least_arrays_size(&self, step: &ShredStep, length: Option<u32>, ends: &[u32]) -> u64 {
         let array = |length: u32| {
             ARRAY_SIZE as u64 + round_up((u64::from(length) * step.values.least_bits()).div_ceil(8))
         };
@@ -444,7 +444,7 @@ impl Shred {
     /// The size of a step's containers as records and plain arrays, without those of steps within
     /// it.
     #[cold]
-    fn size(&self, planner: &Planner<'_>, step: &Step) -> u64 {
+    fn size(&self, planner: &Planner<'_>, step: &ShredStep) -> u64 {
         match step.holds {
             Holds::Value => 0,
             Holds::Object(list) => self.objects_size(planner.lists[list as usize].depth.into()),
@@ -468,7 +468,7 @@ impl Shred {
     }
 
     /// The length of all arrays of a step, or else where each ends among the elements.
-    fn lengths(&self, cells: &[u64], step: &Step) -> (Option<u32>, Vec<u32>) {
+    fn lengths(&self, cells: &[u64], step: &ShredStep) -> (Option<u32>, Vec<u32>) {
         let chunks = self.chunks.iter().zip(self.runs(step.column));
         let chunks = chunks.zip(self.runs(step.column + 1));
         let length = step.values.count / self.rows;

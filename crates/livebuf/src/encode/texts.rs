@@ -30,12 +30,12 @@ pub(super) struct Text {
     pub(super) length: u32,
     /// Position of the only cell that refers to it; [`WAITING`] or [`SHARED`].
     pub(super) cell: u32,
-    place: Place,
+    place: TextPlace,
 }
 
 /// Where a text's bytes are.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum TextPlace {
     /// Beside the values of the outermost open array.
     Waits,
     /// In the document, for cells.
@@ -179,8 +179,8 @@ impl Texts {
         };
         self.repeats.searched(false, self.list.len() + 1);
         let (offset, kept) = match waits {
-            true => (keep(&mut self.waiting, text, limits)? as u32, Place::Waits),
-            false => (out.store(text, limits.string)? as u32, Place::Written),
+            true => (keep(&mut self.waiting, text, limits)? as u32, TextPlace::Waits),
+            false => (out.store(text, limits.string)? as u32, TextPlace::Written),
         };
         let number = self.list.len() as u32;
         make_room(&mut self.list)?;
@@ -223,14 +223,14 @@ impl Texts {
         match tag {
             TAG_WAITING => {
                 let text = &mut self.list[cell as usize];
-                if text.place != Place::Written {
+                if text.place != TextPlace::Written {
                     text.offset = match text.place {
-                        Place::Waits => {
+                        TextPlace::Waits => {
                             out.store(span_of(&self.waiting, text.offset, text.length), u32::MAX)?
                         }
                         _ => out.store_again(text.offset, text.length)?,
                     } as u32;
-                    text.place = Place::Written;
+                    text.place = TextPlace::Written;
                 }
                 Ok((tag, cell))
             }
@@ -283,15 +283,15 @@ impl Texts {
                 let text = &mut self.list[cell as usize];
                 let length = text.length as usize;
                 if let Some(from) = text.offset.checked_sub(run_at)
-                    && text.place == Place::Run
+                    && text.place == TextPlace::Run
                 {
                     run.copy_within(from as usize..from as usize + length, end);
                     return length;
                 }
                 let bytes = bytes_of(text, &self.waiting, written).unwrap_or_default();
                 run[end..end + length].copy_from_slice(bytes);
-                if text.place == Place::Waits {
-                    (text.offset, text.place) = (run_at + end as u32, Place::Run);
+                if text.place == TextPlace::Waits {
+                    (text.offset, text.place) = (run_at + end as u32, TextPlace::Run);
                 }
                 return length;
             }
@@ -305,7 +305,7 @@ impl Texts {
     /// Writes all texts that still wait, and forgets their bytes: the array ends.
     pub(super) fn write_rest<S: Storage>(&mut self, out: &mut Output<S>) -> Result<()> {
         for number in self.unwritten..self.list.len() {
-            if self.list[number].place == Place::Waits {
+            if self.list[number].place == TextPlace::Waits {
                 self.write(out, TAG_WAITING, number as u64)?;
             }
         }
@@ -357,7 +357,7 @@ fn span_of(bytes: &[u8], offset: u32, length: u32) -> &[u8] {
 /// The bytes of a text.
 #[inline]
 fn bytes_of<'b>(text: &Text, waiting: &'b [u8], written: &'b [u8]) -> Option<&'b [u8]> {
-    let bytes = if text.place == Place::Waits { waiting } else { written };
+    let bytes = if text.place == TextPlace::Waits { waiting } else { written };
     bytes.get(text.offset as usize..)?.get(..text.length as usize)
 }
 

@@ -13,8 +13,8 @@ use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind};
 use crate::format::layout::{TAG_ARRAY, TAG_HOLE, TAG_OBJECT};
 use crate::serde_support::error::SerdeError;
-use crate::serde_support::known::{Known, Rows};
-use crate::serde_support::nested::{Nested, SERDE_NESTING, Walk};
+use crate::serde_support::known::{KnownBlocks, Rows};
+use crate::serde_support::nested::{Nested, SERDE_NESTING, WalkBounds};
 use crate::serde_support::number::Number;
 use crate::view::{AsValue, Doc, Fields, Kind, Mode, Object, Value};
 use alloc::format;
@@ -75,19 +75,19 @@ pub fn from_value<'de, T: Deserialize<'de>>(value: impl AsValue<'de>) -> Result<
 
 /// What one reading of a document shares.
 struct Reading<'de> {
-    walk: Walk,
-    known: Known<'de>,
+    walk: WalkBounds,
+    known: KnownBlocks<'de>,
 }
 
 /// A value on a walk.
 #[derive(Clone, Copy)]
-struct Place<'de, 'w, M> {
+struct ValueDeserializer<'de, 'w, M> {
     value: Value<'de, M>,
     reading: &'w Reading<'de>,
     left: u16,
 }
 
-impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
+impl<'de, 'w, M: Mode> ValueDeserializer<'de, 'w, M> {
     /// What the cell holds, or that it is damaged.
     #[inline]
     fn held<T>(&self, found: Result<Option<T>, Error>) -> Result<T> {
@@ -245,7 +245,7 @@ macro_rules! numbers {
     };
 }
 
-impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
+impl<'de, M: Mode> de::Deserializer<'de> for ValueDeserializer<'de, '_, M> {
     type Error = SerdeError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -436,7 +436,7 @@ fn raw((cell, rest): Words) -> Raw {
 }
 
 struct Elements<'p, 'de, 'w, M> {
-    array: &'p Place<'de, 'w, M>,
+    array: &'p ValueDeserializer<'de, 'w, M>,
     elements: column::Elements,
     next: u32,
     left: u16,
@@ -446,7 +446,7 @@ struct Elements<'p, 'de, 'w, M> {
 impl<'p, 'de, 'w, M: Mode> Elements<'p, 'de, 'w, M> {
     /// To be begun where it stays: what a function answers is copied.
     #[inline]
-    fn new(array: &'p Place<'de, 'w, M>) -> Self {
+    fn new(array: &'p ValueDeserializer<'de, 'w, M>) -> Self {
         Elements {
             array,
             elements: column::Elements::new(0, ColumnType::Cells, 0, 0, 0),
@@ -460,7 +460,7 @@ impl<'p, 'de, 'w, M: Mode> Elements<'p, 'de, 'w, M> {
     // functions stay small in unoptimised builds.
     #[inline(never)]
     fn begin(&mut self) -> Result<()> {
-        let Place { value, reading, left } = self.array;
+        let ValueDeserializer { value, reading, left } = self.array;
         let Raw { cell, tag, .. } = value.raw();
         let (bytes, at) = (value.document(), cell as u32);
         let known = match row_of(cell).filter(|_| tag == TAG_ARRAY) {
@@ -520,8 +520,8 @@ impl<'de, M: Mode> SeqAccess<'de> for Elements<'_, 'de, '_, M> {
         if found.tag == TAG_HOLE {
             return self.end();
         }
-        let Place { value, reading, .. } = self.array;
-        match seed.deserialize(Place { value: value.another(found), reading, left: self.left }) {
+        let ValueDeserializer { value, reading, .. } = self.array;
+        match seed.deserialize(ValueDeserializer { value: value.another(found), reading, left: self.left }) {
             Ok(element) => Ok(Some(element)),
             Err(error) => Err(error.below_index(self.next as usize - 1)),
         }
@@ -536,7 +536,7 @@ impl<'de, M: Mode> SeqAccess<'de> for Elements<'_, 'de, '_, M> {
 // --- objects ----------------------------------------------------------------
 
 struct Members<'p, 'de, 'w, M> {
-    object: &'p Place<'de, 'w, M>,
+    object: &'p ValueDeserializer<'de, 'w, M>,
     /// A table that is known, with the row and the next column. Other objects have `iter`.
     rows: Option<&'w Rows<'de>>,
     row: u32,
@@ -552,7 +552,7 @@ struct Members<'p, 'de, 'w, M> {
 impl<'p, 'de, 'w, M: Mode> Members<'p, 'de, 'w, M> {
     /// To be begun where it stays.
     #[inline]
-    fn new(object: &'p Place<'de, 'w, M>) -> Self {
+    fn new(object: &'p ValueDeserializer<'de, 'w, M>) -> Self {
         let found = words(Raw::HOLE);
         let (rows, iter, key, error) = (None, None, None, None);
         Members { object, rows, row: 0, next: 0, iter, left: 0, key, found, error }
@@ -560,7 +560,7 @@ impl<'p, 'de, 'w, M: Mode> Members<'p, 'de, 'w, M> {
 
     #[inline(never)]
     fn begin(&mut self) -> Result<()> {
-        let Place { value, reading, left } = self.object;
+        let ValueDeserializer { value, reading, left } = self.object;
         let Raw { cell, tag, .. } = value.raw();
         let at = cell as u32;
         if let Some(row) = row_of(cell)
@@ -636,9 +636,9 @@ impl<'p, 'de, 'w, M: Mode> Members<'p, 'de, 'w, M> {
 
     /// The value of the last member.
     #[inline]
-    fn place(&self) -> Place<'de, 'w, M> {
-        let Place { value, reading, .. } = self.object;
-        Place { value: value.another(raw(self.found)), reading, left: self.left }
+    fn place(&self) -> ValueDeserializer<'de, 'w, M> {
+        let ValueDeserializer { value, reading, .. } = self.object;
+        ValueDeserializer { value: value.another(raw(self.found)), reading, left: self.left }
     }
 
     fn is_at_end(&mut self) -> bool {
@@ -761,7 +761,7 @@ impl<'de> de::Deserializer<'de> for KeyText<'de> {
 /// A variant's name, and what it holds where it was the key of an object.
 struct Variant<'de, 'w, M> {
     variant: &'de str,
-    value: Option<Place<'de, 'w, M>>,
+    value: Option<ValueDeserializer<'de, 'w, M>>,
 }
 
 impl<'de, M: Mode> EnumAccess<'de> for Variant<'de, '_, M> {
@@ -778,7 +778,7 @@ impl<'de, 'w, M: Mode> Variant<'de, 'w, M> {
     fn held<T>(
         self,
         expected: &str,
-        with: impl FnOnce(Place<'de, 'w, M>) -> Result<T>,
+        with: impl FnOnce(ValueDeserializer<'de, 'w, M>) -> Result<T>,
     ) -> Result<T> {
         match self.value {
             Some(place) => with(place).map_err(|error| error.below_key(self.variant)),
@@ -844,10 +844,10 @@ macro_rules! from_the_top {
                     $($argument: $type,)*
                     visitor: V,
                 ) -> Result<V::Value> {
-                    let (walk, value) = (Walk::new(&self), self.value);
+                    let (walk, value) = (WalkBounds::new(&self), self.value);
                     let left = walk.nesting();
-                    let reading = Reading { walk, known: Known::default() };
-                    let place = Place { value, reading: &reading, left };
+                    let reading = Reading { walk, known: KnownBlocks::default() };
+                    let place = ValueDeserializer { value, reading: &reading, left };
                     place.$method($($argument,)* visitor)
                 }
             )+

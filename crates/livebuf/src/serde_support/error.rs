@@ -135,13 +135,13 @@ impl serde_core::de::Error for SerdeError {
 
     #[cold]
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let message = format!("invalid type: {}, expected {expected}", Found(unexpected));
+        let message = format!("invalid type: {}, expected {expected}", InJson(unexpected));
         SerdeError::new(ErrorKind::WrongType, message)
     }
 
     #[cold]
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let message = format!("invalid value: {}, expected {expected}", Found(unexpected));
+        let message = format!("invalid value: {}, expected {expected}", InJson(unexpected));
         SerdeError::new(ErrorKind::Custom, message)
     }
 
@@ -157,9 +157,9 @@ impl serde_core::de::Error for SerdeError {
 }
 
 /// What was found, in JSON's words.
-struct Found<'a>(Unexpected<'a>);
+struct InJson<'a>(Unexpected<'a>);
 
-impl fmt::Display for Found<'_> {
+impl fmt::Display for InJson<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Unexpected::Unit => f.write_str("null"),

@@ -23,7 +23,7 @@ const TRIES: usize = 4;
 
 /// What is known of a document, whose bytes do not change meanwhile.
 #[derive(Default)]
-pub(super) struct Known<'de> {
+pub(super) struct KnownBlocks<'de> {
     /// Rows and arrays that were met, up to [`FEW`].
     met: Cell<u32>,
     places: OnceCell<Box<[OnceCell<Block<'de>>; PLACES]>>,
@@ -63,7 +63,7 @@ enum Spans {
     Offsets(Elements),
 }
 
-impl<'de> Known<'de> {
+impl<'de> KnownBlocks<'de> {
     /// The table at this offset; `None` where it is better looked at anew.
     #[inline]
     pub(super) fn rows<M: Mode>(&self, bytes: &'de [u8], offset: u32) -> Option<&Rows<'de>> {

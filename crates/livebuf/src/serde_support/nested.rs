@@ -19,7 +19,7 @@ pub const SERDE_NESTING: u16 = 64;
 const KEY_BYTES: u64 = 2048;
 
 /// Bounds a walk: its depth, its work on a damaged document, and the keys that are written out.
-pub(crate) struct Walk {
+pub(crate) struct WalkBounds {
     left: Cell<Allowance>,
     /// Bytes of keys, and how many were allowed at first.
     keys: Cell<u64>,
@@ -27,11 +27,11 @@ pub(crate) struct Walk {
     nesting: u16,
 }
 
-impl Walk {
-    pub(crate) fn new<M: Mode>(nested: &Nested<'_, M>) -> Walk {
+impl WalkBounds {
+    pub(crate) fn new<M: Mode>(nested: &Nested<'_, M>) -> WalkBounds {
         let document = nested.value.document();
         let most_keys = nested.key_bytes.unwrap_or(KEY_BYTES * document.len() as u64);
-        Walk {
+        WalkBounds {
             left: Cell::new(Allowance::new(document, u64::MAX)),
             keys: Cell::new(most_keys),
             most_keys,

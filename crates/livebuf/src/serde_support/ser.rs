@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::extended::Extended;
 use crate::serde_support::error::SerdeError;
 use crate::serde_support::extended::EXTENDED_TOKEN;
-use crate::serde_support::nested::{Nested, SERDE_NESTING, Walk};
+use crate::serde_support::nested::{Nested, SERDE_NESTING, WalkBounds};
 use crate::serde_support::number::{Number, number};
 use crate::store::storage::{Storage, VecStorage};
 use crate::view::{Array, ArrayIter, Doc, Fields, Kind, Mode, Object, Value};
@@ -610,7 +610,7 @@ impl ser::Serializer for Text<'_> {
 /// A value on a walk.
 struct Below<'a, 'w, M> {
     value: Value<'a, M>,
-    walk: &'w Walk,
+    walk: &'w WalkBounds,
     left: u16,
 }
 
@@ -763,7 +763,7 @@ impl<M: Mode> Serialize for Below<'_, '_, M> {
 
 impl<M: Mode> Serialize for Nested<'_, M> {
     fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let walk = Walk::new(self);
+        let walk = WalkBounds::new(self);
         Below { value: self.value, walk: &walk, left: self.nesting }.serialize(serializer)
     }
 }

@@ -82,7 +82,7 @@ impl Extent {
 }
 
 /// A free block that satisfies a request, and the list word that points at it.
-struct Found {
+struct FittingBlock {
     link: u64,
     block: u32,
     next: u32,
@@ -91,7 +91,7 @@ struct Found {
 
 /// What is known of the free lists without a look at them.
 #[derive(Clone, Copy)]
-struct Known {
+struct FreeHints {
     /// A bit for each class that may have free blocks. A class without its bit has none.
     filled: u32,
     /// What the last request asked for, where the rest of its block stayed in its list; else 0. The
@@ -104,8 +104,8 @@ struct Known {
     free_bytes: u32,
 }
 
-impl Known {
-    const NOTHING: Known = Known { filled: u32::MAX, size: 0, link: 0, block: 0, free_bytes: 0 };
+impl FreeHints {
+    const NOTHING: FreeHints = FreeHints { filled: u32::MAX, size: 0, link: 0, block: 0, free_bytes: 0 };
 }
 
 /// The aux block's place and counts. They are loaded once, changed, and stored once.
@@ -157,7 +157,7 @@ pub(crate) struct Space<S> {
     clean_from: u64,
     /// Every block of the free list is known to be zero but for its first word.
     pub(crate) clean_list: bool,
-    known: Known,
+    known: FreeHints,
     /// The last [`ensure`](Self::ensure) counted on merging free blocks.
     must_merge: bool,
     /// With more free bytes than this the document may be squeezed.
@@ -223,7 +223,7 @@ impl<S: Storage> Space<S> {
             used,
             clean_from,
             clean_list: trusted,
-            known: Known::NOTHING,
+            known: FreeHints::NOTHING,
             must_merge: false,
             squeeze_above: SQUEEZE,
             must_squeeze: false,
@@ -433,7 +433,7 @@ impl<S: Storage> Space<S> {
         self.zero(savepoint.used as u64, high.saturating_sub(savepoint.used as u64));
         self.used = savepoint.used;
         self.clean_list = savepoint.clean_list && self.wipe;
-        self.known = Known::NOTHING;
+        self.known = FreeHints::NOTHING;
         (self.must_merge, self.must_squeeze) = (false, false);
         if !self.refuses || undo.refusal().is_some() {
             self.trusted = savepoint.trusted;
@@ -532,7 +532,7 @@ impl<S: Storage> Space<S> {
             self.zero(length, used - length);
             self.set_used(length);
         }
-        (self.known, self.clean_list) = (Known::NOTHING, false);
+        (self.known, self.clean_list) = (FreeHints::NOTHING, false);
         (self.must_merge, self.must_squeeze) = (false, self.refuses);
         self.squeeze_above = SQUEEZE;
     }
@@ -683,7 +683,7 @@ impl<S: Storage> Space<S> {
         let (old, new) = (self.used as u64, document.len() as u64);
         self.zero(new, old.saturating_sub(new));
         self.used = new as u32;
-        self.known = Known::NOTHING;
+        self.known = FreeHints::NOTHING;
         self.squeeze_above = SQUEEZE;
         self.write(0, document);
     }
@@ -801,7 +801,7 @@ impl<S: Storage> Space<S> {
         if found.is_none() && !self.tail_holds(size) {
             found = self.find_among(&aux, size, usize::MAX);
         }
-        let Found { link, block, next, size: block_size } = found?;
+        let FittingBlock { link, block, next, size: block_size } = found?;
         let (block, rest) = (block as u64, (block_size as u64).saturating_sub(size));
         aux.free_bytes = aux.free_bytes.saturating_sub(size as u32);
         if rest > 0 && aux.class(rest) == aux.class(block_size as u64) {
@@ -810,7 +810,7 @@ impl<S: Storage> Space<S> {
             self.write_u64(left.into(), next as u64 | rest << 32);
             self.write_u32(link, left);
             let (size, link, free_bytes) = (size as u32, link as u32, aux.free_bytes);
-            self.known = Known { size, link, block: left, free_bytes, ..self.known };
+            self.known = FreeHints { size, link, block: left, free_bytes, ..self.known };
         } else {
             self.known.size = 0;
             self.write_u32(link, next);
@@ -1043,25 +1043,25 @@ impl<S: Storage> Space<S> {
     }
 
     /// The rest that a request of this size left, without a search.
-    fn find_again(&self, aux: &Aux, size: u64) -> Option<Found> {
-        let Known { size: asked, link, block, free_bytes, .. } = self.known;
+    fn find_again(&self, aux: &Aux, size: u64) -> Option<FittingBlock> {
+        let FreeHints { size: asked, link, block, free_bytes, .. } = self.known;
         if cfg!(feature = "small") || u64::from(asked) != size || free_bytes != aux.free_bytes {
             return None;
         }
         let word = load_u64(self.bytes(), block.into()).ok()?;
         let (next, left) = (word as u32, (word >> 32) as u32);
-        let found = Found { link: link.into(), block, next, size: left };
+        let found = FittingBlock { link: link.into(), block, next, size: left };
         (u64::from(left) >= size && self.word(link.into()) == block).then_some(found)
     }
 
     /// Best fit among few blocks of the request's class, else of a larger one.
-    fn find(&mut self, aux: &Aux, size: u64) -> Option<Found> {
+    fn find(&mut self, aux: &Aux, size: u64) -> Option<FittingBlock> {
         self.find_among(aux, size, SCAN)
     }
 
     /// The same, looking at up to `most` blocks of each class. In the last class it looks at
     /// `SCAN_LAST` at least.
-    fn find_among(&mut self, aux: &Aux, size: u64, most: usize) -> Option<Found> {
+    fn find_among(&mut self, aux: &Aux, size: u64, most: usize) -> Option<FittingBlock> {
         if !self.trusted || (aux.free_bytes as u64) < size {
             return None;
         }
@@ -1076,7 +1076,7 @@ impl<S: Storage> Space<S> {
             }
             let scan = if class == aux.classes - 1 { most.max(SCAN_LAST) } else { most };
             // The best fit among a few blocks. In a larger class every block fits.
-            let mut best: Option<Found> = None;
+            let mut best: Option<FittingBlock> = None;
             for _ in 0..scan {
                 if block == 0 {
                     break;
@@ -1084,7 +1084,7 @@ impl<S: Storage> Space<S> {
                 let word = load_u64(self.bytes(), block as u64).ok()?;
                 let (next, found) = (word as u32, (word >> 32) as u32);
                 if found as u64 >= size && best.as_ref().is_none_or(|best| found < best.size) {
-                    best = Some(Found { link, block, next, size: found });
+                    best = Some(FittingBlock { link, block, next, size: found });
                     if found as u64 == size {
                         break;
                     }
@@ -1131,7 +1131,7 @@ impl<S: Storage> Space<S> {
                 merged.free_blocks += 1;
             }
         }
-        self.known = Known::NOTHING;
+        self.known = FreeHints::NOTHING;
         self.set_counts(&merged);
         merged
     }

@@ -33,13 +33,13 @@ impl<M: Mode> Value<'_, M> {
     /// ```
     pub fn digest(&self, budget: &mut u64) -> Result<Hash> {
         let room = self.document_length();
-        let mut walk = Walk { hasher: Sha256::new(), budget, room };
+        let mut walk = Digester { hasher: Sha256::new(), budget, room };
         let mut open = Vec::new();
         open.extend(walk.value(&self.checked(), 0)?);
         while let Some(container) = open.last_mut() {
             let next = match container {
-                Open::Array(elements) => elements.next().transpose()?,
-                Open::Object(members, _) => match members.next() {
+                OpenValue::Array(elements) => elements.next().transpose()?,
+                OpenValue::Object(members, _) => match members.next() {
                     Some((key, value)) => {
                         walk.bytes(b"k", key.as_bytes())?;
                         Some(value)
@@ -53,7 +53,7 @@ impl<M: Mode> Value<'_, M> {
                     open.extend(below);
                 }
                 None => {
-                    if let Some(Open::Object(_, count)) = open.pop() {
+                    if let Some(OpenValue::Object(_, count)) = open.pop() {
                         walk.room += count;
                     }
                 }
@@ -64,13 +64,13 @@ impl<M: Mode> Value<'_, M> {
 }
 
 /// The rest of an open container.
-enum Open<'a> {
+enum OpenValue<'a> {
     Array(ArrayIter<'a, Checked>),
     /// By their keys, and how many there were.
     Object(alloc::vec::IntoIter<(&'a str, Value<'a, Checked>)>, usize),
 }
 
-struct Walk<'b> {
+struct Digester<'b> {
     hasher: Sha256,
     budget: &'b mut u64,
     /// Members that may be held at once, beside those that are. A valid document has no more than
@@ -79,7 +79,7 @@ struct Walk<'b> {
     room: usize,
 }
 
-impl Walk<'_> {
+impl Digester<'_> {
     fn spend(&mut self, work: u64) -> Result<()> {
         let exceeded = Error::with_detail(ErrorKind::BudgetExceeded, 0, *self.budget);
         *self.budget = self.budget.checked_sub(work).ok_or(exceeded)?;
@@ -87,7 +87,7 @@ impl Walk<'_> {
     }
 
     /// Hashes a scalar, or the beginning of a container, `depth` others around it.
-    fn value<'a>(&mut self, value: &Value<'a, Checked>, depth: usize) -> Result<Option<Open<'a>>> {
+    fn value<'a>(&mut self, value: &Value<'a, Checked>, depth: usize) -> Result<Option<OpenValue<'a>>> {
         self.spend(1)?;
         match value.kind() {
             Kind::Null => self.hasher.update(b"n"),
@@ -108,7 +108,7 @@ impl Walk<'_> {
             Kind::Array => {
                 let Some(array) = value.as_array()? else { return Ok(None) };
                 self.word(b"[", array.len() as u64);
-                return Ok(Some(Open::Array(array.iter())));
+                return Ok(Some(OpenValue::Array(array.iter())));
             }
             Kind::Object => {
                 let Some(object) = value.as_object()? else { return Ok(None) };
@@ -126,7 +126,7 @@ impl Walk<'_> {
                     members.push(member?);
                 }
                 members.sort_unstable_by_key(|&(key, _)| key.as_bytes());
-                return Ok(Some(Open::Object(members.into_iter(), held)));
+                return Ok(Some(OpenValue::Object(members.into_iter(), held)));
             }
             kind @ (Kind::Date | Kind::Time | Kind::DateTime | Kind::Timestamp) => {
                 // Damaged ones have no digest.

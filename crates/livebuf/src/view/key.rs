@@ -228,14 +228,14 @@ impl Lookup for &Key<'_> {
 /// it; objects of other tables, shapes or documents are searched.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound<'a, 'k> {
-    pub(super) place: Place,
+    pub(super) place: KeyPlace,
     pub(super) needle: Needle<'k>,
     pub(super) document: &'a [u8],
 }
 
 /// Where objects alike have the value of a bound key.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum KeyPlace {
     /// Among a row's further fields: looked for in each.
     Anywhere,
     Field {
@@ -253,7 +253,7 @@ impl Lookup for &Bound<'_, '_> {
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
         // A row of the table it was bound to: nothing else needs to be looked at.
         let (bytes, raw) = (value.document(), value.raw());
-        if let Place::Column { table, column } = &self.place
+        if let KeyPlace::Column { table, column } = &self.place
             && raw.tag == TAG_OBJECT
             && raw.cell as u32 == *table
             && let Some(row) = row_of(raw.cell)

@@ -1,6 +1,6 @@
 //! Objects as users see them: records, rows of tables and maps answer alike.
 
-use super::key::Place;
+use super::key::KeyPlace;
 use super::{Bound, Key, Lookup, Mode, Value};
 use crate::block::column::{Elements, row_of};
 use crate::block::column_type::ColumnType;
@@ -425,12 +425,12 @@ impl<'a, M: Mode> Object<'a, M> {
     pub(super) fn find_bound(&self, bound: &Bound<'_, '_>) -> Result<Option<Value<'a, M>>> {
         if self.bytes.as_ptr() == bound.document.as_ptr() {
             match (self.body, &bound.place) {
-                (Body::Row(row), Place::Column { table, column })
+                (Body::Row(row), KeyPlace::Column { table, column })
                     if row.table == *table && row.row < column.count =>
                 {
                     return Ok(self.value(column.element_inlined(self.bytes, row.row)?));
                 }
-                (Body::Record(record), Place::Field { shape, index })
+                (Body::Record(record), KeyPlace::Field { shape, index })
                     if record.shape() == *shape && *index < record.used() =>
                 {
                     return Ok(self.value(record.field(self.bytes, *index)?));
@@ -464,14 +464,14 @@ impl<'a, M: Mode> Object<'a, M> {
         let place = match (self.body, found) {
             (Body::Row(row), None) => match self.find_extra(row, &needle)?.tag {
                 TAG_HOLE => return Ok(None),
-                _ => Place::Anywhere,
+                _ => KeyPlace::Anywhere,
             },
             (_, None) => return Ok(None),
             (Body::Row(row), Some(index)) => {
                 let column = Table::load(self.bytes, row.table)?.column(self.bytes, index)?;
-                Place::Column { table: row.table, column }
+                KeyPlace::Column { table: row.table, column }
             }
-            (_, Some(index)) => Place::Field { shape, index },
+            (_, Some(index)) => KeyPlace::Field { shape, index },
         };
         Ok(Some(Bound { place, needle, document: self.bytes }))
     }

@@ -7,10 +7,10 @@
 
 use crate::block::absent::{self, Above};
 use crate::block::column::{Elements, row_of};
-use crate::block::column_type::{ColumnType, Slot};
+use crate::block::column_type::{ColumnType, SlotKind};
 use crate::block::list::List;
 use crate::block::map;
-use crate::block::nested::{Columns, Found, count_elements, count_slots};
+use crate::block::nested::{Columns, SlotContainer, count_elements, count_slots};
 use crate::block::owner::Owner;
 use crate::block::record::{Block, Raw, Record, check_extended_span, check_immediate};
 use crate::block::run;
@@ -215,7 +215,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// ```
     pub fn stats_in(self, scratch: &mut [u8]) -> Result<Stats> {
         scratch.fill(0);
-        Walk::new(self.as_bytes(), scratch)?.document()
+        Validator::new(self.as_bytes(), scratch)?.document()
     }
 
     /// [`stats_in`](Self::stats_in) that tells `visit` of every region of these kinds.
@@ -226,7 +226,7 @@ impl<'a, M: Mode> Doc<'a, M> {
         visit: &mut dyn FnMut(Region),
     ) -> Result<Stats> {
         scratch.fill(0);
-        let mut walk = Walk::new(self.as_bytes(), scratch)?;
+        let mut walk = Validator::new(self.as_bytes(), scratch)?;
         walk.visit = Some((kinds, visit));
         walk.document()
     }
@@ -247,7 +247,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     #[cfg(feature = "alloc")]
     pub fn stats(self) -> Result<Stats> {
         let mut scratch = zeros(self.validate_scratch())?;
-        Walk::new(self.as_bytes(), &mut scratch)?.document()
+        Validator::new(self.as_bytes(), &mut scratch)?.document()
     }
 
     /// Validates, and tells `visit` of every region as it is met; shared text
@@ -282,7 +282,7 @@ impl<M: Mode> Value<'_, M> {
     pub fn regions(&self, mut visit: impl FnMut(Region)) -> Result<()> {
         let bytes = self.document();
         let mut scratch = zeros(Doc::over(bytes).validate_scratch())?;
-        let mut walk = Walk::new(bytes, &mut scratch)?;
+        let mut walk = Validator::new(bytes, &mut scratch)?;
         walk.shapes()?;
         walk.visit = Some((Kinds::ALL, &mut visit));
         walk.value(self.raw(), 0)
@@ -316,7 +316,7 @@ impl<'a, M: Mode> Value<'a, M> {
             doc.stats()?;
         } else {
             let mut scratch = zeros(doc.validate_scratch())?;
-            let mut walk = Walk::new(self.document(), &mut scratch)?;
+            let mut walk = Validator::new(self.document(), &mut scratch)?;
             walk.shapes()?;
             walk.value(self.raw(), 0)?;
         }
@@ -362,7 +362,7 @@ impl<'a, M: Mode> Value<'a, M> {
         } else {
             let doc = Doc::over(self.document());
             let mut scratch = zeros(doc.validate_scratch())?;
-            let mut walk = Walk::new(self.document(), &mut scratch)?;
+            let mut walk = Validator::new(self.document(), &mut scratch)?;
             walk.shapes()?;
             walk.one_column(self.raw(), places)?;
         }
@@ -373,14 +373,14 @@ impl<'a, M: Mode> Value<'a, M> {
 
 /// A container whose children are being checked.
 #[derive(Clone, Copy)]
-enum Open {
+enum OpenBlock {
     /// And how many containers are around them.
     Members(Cursor, u16),
     /// An array of rows or of arrays, column by column.
     Columns(Columns),
 }
 
-struct Walk<'a, 's> {
+struct Validator<'a, 's> {
     bytes: &'a [u8],
     /// One bit a byte: claimed by a block or an owner.
     exclusive: &'s mut [u8],
@@ -445,7 +445,7 @@ fn set(map: &mut [u8], offset: u64, length: u64) -> u64 {
     added
 }
 
-impl<'a, 's> Walk<'a, 's> {
+impl<'a, 's> Validator<'a, 's> {
     /// The scratch memory is zero.
     fn new(bytes: &'a [u8], scratch: &'s mut [u8]) -> Result<Self> {
         let size = bytes.len().div_ceil(8);
@@ -459,7 +459,7 @@ impl<'a, 's> Walk<'a, 's> {
         let stats = Stats { used: bytes.len() as u64, ..Stats::default() };
         let (texts, only, data) = ([0; 16], &[][..], RegionKind::Data);
         let (holes, chosen, visit) = (0, None, None);
-        Ok(Walk { bytes, exclusive, shared, stats, holes, texts, only, chosen, data, visit })
+        Ok(Validator { bytes, exclusive, shared, stats, holes, texts, only, chosen, data, visit })
     }
 
     fn document(mut self) -> Result<Stats> {
@@ -706,24 +706,24 @@ impl<'a, 's> Walk<'a, 's> {
         // The array, and the rows of each table on the way.
         let above = 1 + places.len() as u16;
         self.count_column(column, column.count.into(), above)?;
-        self.contents(Open::Columns(Columns::one(table, place, above)))
+        self.contents(OpenBlock::Columns(Columns::one(table, place, above)))
     }
 
     /// Checks the children of a container, and all below them.
-    fn contents(&mut self, open: Open) -> Result<()> {
-        let mut stack = [Open::Members(Cursor::NONE, 0); CHUNK];
+    fn contents(&mut self, open: OpenBlock) -> Result<()> {
+        let mut stack = [OpenBlock::Members(Cursor::NONE, 0); CHUNK];
         stack[0] = open;
         let mut depth = 1;
         while depth > 0 {
             let (found, above) = match &mut stack[depth - 1] {
-                Open::Members(cursor, above) => match cursor.next(self.bytes)? {
+                OpenBlock::Members(cursor, above) => match cursor.next(self.bytes)? {
                     Some((_, raw)) if raw.tag <= TAG_SPAN_LAST => {
                         self.scalar(raw)?;
                         continue;
                     }
-                    found => (found.map(|(_, raw)| Found::Node(raw)), *above),
+                    found => (found.map(|(_, raw)| SlotContainer::Node(raw)), *above),
                 },
-                Open::Columns(columns) => match columns.next(self.bytes, |raw| self.scalar(raw))? {
+                OpenBlock::Columns(columns) => match columns.next(self.bytes, |raw| self.scalar(raw))? {
                     Some((found, above)) => (Some(found), above),
                     None => (None, 0),
                 },
@@ -734,15 +734,15 @@ impl<'a, 's> Walk<'a, 's> {
                     continue;
                 }
                 // It was checked with its table; its contents come next.
-                Some(Found::Further(raw)) if depth < CHUNK => {
-                    Open::Members(Cursor::new(self.bytes, raw)?, above)
+                Some(SlotContainer::Further(raw)) if depth < CHUNK => {
+                    OpenBlock::Members(Cursor::new(self.bytes, raw)?, above)
                 }
-                Some(Found::Node(raw)) if depth < CHUNK => self.enter(raw, above)?,
-                Some(Found::Node(raw)) => {
+                Some(SlotContainer::Node(raw)) if depth < CHUNK => self.enter(raw, above)?,
+                Some(SlotContainer::Node(raw)) => {
                     self.value(raw, above)?;
                     continue;
                 }
-                Some(Found::Further(raw)) => {
+                Some(SlotContainer::Further(raw)) => {
                     self.members(raw, above)?;
                     continue;
                 }
@@ -771,7 +771,7 @@ impl<'a, 's> Walk<'a, 's> {
             return Ok(());
         }
         self.stats.values += values;
-        if column.column.slot() != Slot::Nested {
+        if column.column.slot() != SlotKind::Nested {
             return Ok(());
         }
         if values > 0 {
@@ -813,7 +813,7 @@ impl<'a, 's> Walk<'a, 's> {
     }
 
     /// Checks and claims a container's own blocks; its children are to come.
-    fn enter(&mut self, raw: Raw, above: u16) -> Result<Open> {
+    fn enter(&mut self, raw: Raw, above: u16) -> Result<OpenBlock> {
         let position = raw.position as u64;
         self.stats.values += 1;
         if raw.tag > TAG_NODE_LAST {
@@ -847,7 +847,7 @@ impl<'a, 's> Walk<'a, 's> {
             }
             _ => self.stats.objects += 1,
         }
-        Ok(Open::Members(cursor, above + 1))
+        Ok(OpenBlock::Members(cursor, above + 1))
     }
 
     fn count_elements(&mut self, elements: Elements) {
@@ -857,22 +857,22 @@ impl<'a, 's> Walk<'a, 's> {
     }
 
     /// Checks and claims an array's own blocks.
-    fn elements(&mut self, raw: Raw, block: Block, above: u16) -> Result<Open> {
+    fn elements(&mut self, raw: Raw, block: Block, above: u16) -> Result<OpenBlock> {
         match block.kind() {
             KIND_ARRAY => {
                 self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
                 let owner = Owner { block: block.offset, column: 0 };
                 let elements = Elements::load(self.bytes, block)?;
                 self.column(elements, owner, None, 0)?;
-                if elements.column.slot() == Slot::Nested {
+                if elements.column.slot() == SlotKind::Nested {
                     self.count_column(elements, elements.count as u64, above + 1)?;
-                    return Ok(Open::Columns(Columns::new(elements, above)));
+                    return Ok(OpenBlock::Columns(Columns::new(elements, above)));
                 }
                 self.count_elements(elements);
             }
             _ => return Err(block.unexpected()),
         }
-        Ok(Open::Members(Cursor::references(self.bytes, raw)?, above + 1))
+        Ok(OpenBlock::Members(Cursor::references(self.bytes, raw)?, above + 1))
     }
 
     /// A home's block; a forward is claimed.
@@ -886,7 +886,7 @@ impl<'a, 's> Walk<'a, 's> {
     }
 
     /// Checks and claims an object's own blocks. Gives the values of a map.
-    fn object(&mut self, block: Block, above: u16) -> Result<Option<Open>> {
+    fn object(&mut self, block: Block, above: u16) -> Result<Option<OpenBlock>> {
         match block.kind() {
             KIND_MAP => self.map(block, above).map(Some),
             _ => self.record(block.record()?).map(|()| None),
@@ -1010,7 +1010,7 @@ impl<'a, 's> Walk<'a, 's> {
         Ok(())
     }
 
-    fn map(&mut self, block: Block, above: u16) -> Result<Open> {
+    fn map(&mut self, block: Block, above: u16) -> Result<OpenBlock> {
         let (bytes, offset) = (self.bytes, block.offset as u64);
         let map = map::Map::load(bytes, offset)?;
         self.claim_block(RegionKind::Map, offset, MAP_VALUES.into())?;
@@ -1103,7 +1103,7 @@ impl<'a, 's> Walk<'a, 's> {
         // Where slots that are used end.
         let behind = values + count as u64 * column.column.width();
         match column.column.slot() {
-            Slot::Tagged => {
+            SlotKind::Tagged => {
                 self.unused(values, count, column.capacity)?;
                 // Of an array by itself, the values tell.
                 for index in 0..if depth > 0 { count } else { 0 } {
@@ -1114,14 +1114,14 @@ impl<'a, 's> Walk<'a, 's> {
                     }
                 }
             }
-            Slot::Nothing => self.zero(data, data + bitmap_size(column.capacity as u64))?,
-            Slot::Bit => self.unused_bits(values, count, end)?,
-            Slot::Marked => {
+            SlotKind::Nothing => self.zero(data, data + bitmap_size(column.capacity as u64))?,
+            SlotKind::Bit => self.unused_bits(values, count, end)?,
+            SlotKind::Marked => {
                 let marks = column.marks_at();
                 self.zero(behind, marks)?;
                 self.unused_bits(marks, count, end)?;
             }
-            Slot::Code => {
+            SlotKind::Code => {
                 self.zero(behind, column.entries_at())?;
                 self.dictionary(column)?;
             }

@@ -307,7 +307,7 @@ fn check_entries(bytes: &[u8], map: &Map) -> Result<()> {
 // --- insert -----------------------------------------------------------------
 
 /// Whether a key is there, or what inserting it takes.
-pub(crate) enum Place {
+pub(crate) enum InsertPlace {
     /// An entry has this key.
     Found(u32),
     /// None has.
@@ -355,12 +355,12 @@ impl InsertPlan {
 }
 
 /// Finds a key or plans its insertion.
-pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Place> {
+pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<InsertPlace> {
     let found = map.find_by_hash(bytes, &Needle::new(key)).unwrap_or(ByHash::PERHAPS);
     let mut plan = InsertPlan::NOTHING;
     Ok(match plan_insert_after(bytes, map, key, found, &mut plan)? {
-        Some(entry) => Place::Found(entry),
-        None => Place::New(plan),
+        Some(entry) => InsertPlace::Found(entry),
+        None => InsertPlace::New(plan),
     })
 }
 

@@ -106,7 +106,7 @@ impl Fixture {
 
     /// The number of the new entry; none where the key is there.
     pub(super) fn insert(&mut self, key: &[u8], value: u64) -> Option<u32> {
-        let Place::New(plan) = plan_insert(self.bytes(), &self.header(), key).unwrap() else {
+        let InsertPlace::New(plan) = plan_insert(self.bytes(), &self.header(), key).unwrap() else {
             return None;
         };
         let map = self.header();
@@ -708,7 +708,7 @@ fn damage_is_survived() {
                 let Ok(header) = Map::load(space.bytes(), map) else { break };
                 match random.below(3) {
                     0 => {
-                        if let Ok(Place::New(plan)) = plan_insert(space.bytes(), &header, &key) {
+                        if let Ok(InsertPlace::New(plan)) = plan_insert(space.bytes(), &header, &key) {
                             let fresh = plan.fresh();
                             if space.ensure(fresh, plan.tail()).is_ok() {
                                 space.extend(plan.tail());
