@@ -70,9 +70,8 @@ fn wide_tables() {
         let document = json(&format!("[{}]", rows.join(",")));
         assert_eq!(document.doc().stats().unwrap().columns, count as u64);
         let columns = columns(&document, &WriteOptions::new());
-        let expected = (0..count).map(|column| {
-            format!("c{column} {}", ["Int64", "Float64", "Utf8"][column % 3])
-        });
+        let expected = (0..count)
+            .map(|column| format!("c{column} {}", ["Int64", "Float64", "Utf8"][column % 3]));
         assert_eq!(columns, expected.collect::<Vec<_>>());
         let back = back(&document, &WriteOptions::new());
         assert_eq!(text(&back), text(&document));

@@ -315,8 +315,10 @@ impl ColumnType {
 
     /// Whether all values are integers or floats. Columns of tensors only are left out.
     pub(crate) const fn holds_numbers(self) -> bool {
-        matches!(self.slot(), SlotKind::Integer | SlotKind::Float | SlotKind::Number | SlotKind::Marked)
-            && !self.is_tensor_only()
+        matches!(
+            self.slot(),
+            SlotKind::Integer | SlotKind::Float | SlotKind::Number | SlotKind::Marked
+        ) && !self.is_tensor_only()
     }
 
     /// Whether a tensor can be of this type.
@@ -430,9 +432,12 @@ impl ColumnType {
                 let (low, high) = row.range;
                 (low as i128 <= value && value <= high as i128).then_some(cell)
             }
-            SlotKind::Span | SlotKind::Home | SlotKind::Code | SlotKind::Run | SlotKind::Extended | SlotKind::Bytes => {
-                (tag == row.tag).then_some(cell)
-            }
+            SlotKind::Span
+            | SlotKind::Home
+            | SlotKind::Code
+            | SlotKind::Run
+            | SlotKind::Extended
+            | SlotKind::Bytes => (tag == row.tag).then_some(cell),
             SlotKind::Float | SlotKind::Nothing | SlotKind::Nested => None,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! [`column`](super::column) changes their bytes.
 
-use super::column::{ColumnPlace, ColumnEdit};
+use super::column::{ColumnEdit, ColumnPlace};
 use super::editor::{Container, Editor};
 use super::handles::NodeId;
 use super::new::New;
@@ -46,7 +46,7 @@ impl<S: Storage> Editor<S> {
         self.space.editable()?;
         let new = new.into();
         if let Some(()) = self.push_number(node, &new) {
-            self.finish_in_place()?;
+            self.end_edit_in_place()?;
             return Ok(None);
         }
         self.add_element(node, None, new)
@@ -184,7 +184,7 @@ impl<S: Storage> Editor<S> {
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
         let value = self.build(new, &mut extent);
-        self.space.finish(extent);
+        self.space.free_rest(extent);
         elements.put(&mut self.space, index, value);
         elements.set_count(&mut self.space, index + 1);
         Ok(Some(value))
@@ -271,7 +271,7 @@ impl<S: Storage> Editor<S> {
             let array = editor.part(node, editor.container(node)?)?;
             editor.change(ColumnEdit::Swap { array, a, b })
         });
-        self.finish()?;
+        self.end_edit()?;
         exchanged.map(|_| ())
     }
 
@@ -290,7 +290,7 @@ impl<S: Storage> Editor<S> {
             let array = editor.part(node, editor.container(node)?)?;
             editor.change(ColumnEdit::Truncate { array, length })
         });
-        self.finish()?;
+        self.end_edit()?;
         truncated.map(|_| ())
     }
 

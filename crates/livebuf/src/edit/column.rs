@@ -788,7 +788,10 @@ fn part<S: Storage>(
     if sink.writes() {
         let home = column.element(sink.bytes(), row)?.cell;
         let elements = elements_of(sink.bytes(), home)?;
-        return Ok((ColumnPlace { made: true, ..ColumnPlace::array(home as u32, elements) }, elements));
+        return Ok((
+            ColumnPlace { made: true, ..ColumnPlace::array(home as u32, elements) },
+            elements,
+        ));
     }
     // As `materialize_array` is going to make it.
     let Layout { column, gaps } = Layout::alone(elements);
@@ -867,7 +870,13 @@ impl Change for ColumnEdit<'_> {
             ColumnEdit::Empty { home, array, index, keeps } => {
                 let raw = array.element(sink.bytes(), index)?;
                 let kept = keep(sink, raw, keeps)?;
-                replace(sink, ColumnPlace::array(home, array), index, Put::Value(New::Null), false)?;
+                replace(
+                    sink,
+                    ColumnPlace::array(home, array),
+                    index,
+                    Put::Value(New::Null),
+                    false,
+                )?;
                 Ok(kept)
             }
             ColumnEdit::ClearRow { table, row } => {

@@ -730,7 +730,12 @@ impl<S: Storage> Editor<S> {
     }
 
     #[inline(never)]
-    pub(super) fn slot_in_row(&self, table: Table, row: u32, at: At<'_>) -> Result<Option<ValueSlot>> {
+    pub(super) fn slot_in_row(
+        &self,
+        table: Table,
+        row: u32,
+        at: At<'_>,
+    ) -> Result<Option<ValueSlot>> {
         let bytes = self.space.bytes();
         let shape = Shape::of_table(bytes, table.shape as u64, table.columns)?;
         let needle = Needle::new(at.text().as_bytes());
@@ -838,13 +843,13 @@ impl<S: Storage> Editor<S> {
     /// An edit fails here if it ended half way, or if the undo log could not hold what it
     /// overwrites.
     #[inline]
-    pub(super) fn finish(&mut self) -> Result<()> {
-        if self.space.must_squeeze { self.finish_otherwise() } else { Ok(()) }
+    pub(super) fn end_edit(&mut self) -> Result<()> {
+        if self.space.must_squeeze { self.check_and_squeeze() } else { Ok(()) }
     }
 
     #[cold]
     #[inline(never)]
-    fn finish_otherwise(&mut self) -> Result<()> {
+    fn check_and_squeeze(&mut self) -> Result<()> {
         self.space.editable()?;
         // Squeezing writes all bytes, and those that it overwrites would have to be kept.
         #[cfg(feature = "alloc")]
@@ -856,7 +861,7 @@ impl<S: Storage> Editor<S> {
 
     /// The end of an edit that frees nothing.
     #[inline]
-    pub(super) fn finish_in_place(&mut self) -> Result<()> {
+    pub(super) fn end_edit_in_place(&mut self) -> Result<()> {
         if self.space.must_squeeze { self.space.editable() } else { Ok(()) }
     }
 

@@ -3,7 +3,7 @@
 //! A removed entry leaves null among the values. When most are removed, holes are squeezed out of the
 //! columns and of the entries.
 
-use super::column::{ColumnPlace, ColumnEdit};
+use super::column::{ColumnEdit, ColumnPlace};
 use super::editor::{Container, Editor};
 use super::handles::NodeId;
 use super::new::New;

@@ -367,7 +367,7 @@ impl<S: Storage> Editor<S> {
         // A sizer of its own: one that `rest` gets as well would be put into memory.
         let mut sizer = self.sizer(under);
         match simple(&mut sizer, new, 0)? {
-            Some(_) => sizer.finish().map(|sizes| sizes.fresh),
+            Some(_) => sizer.sizes().map(|sizes| sizes.fresh),
             None => self.measure_rest(new, under),
         }
     }
@@ -376,7 +376,7 @@ impl<S: Storage> Editor<S> {
     fn measure_rest(&self, new: &New<'_>, under: NodeId) -> Result<u64> {
         let mut sizer = self.sizer(under);
         rest(&mut sizer, new, 0)?;
-        sizer.finish().map(|sizes| sizes.fresh)
+        sizer.sizes().map(|sizes| sizes.fresh)
     }
 
     /// Writes a measured value's parts. Returns its tag and cell.
@@ -432,7 +432,7 @@ impl<S: Storage> Editor<S> {
             Some(mut plain) => put_message(&mut plain, &mut extent, fields),
             None => put_message(&mut self.space, &mut extent, fields),
         };
-        self.space.finish(extent);
+        self.space.free_rest(extent);
         Some((TAG_OBJECT, home as u64))
     }
 
@@ -449,7 +449,7 @@ impl<S: Storage> Editor<S> {
         self.space.ensure(fresh, 0)?;
         let mut extent = self.space.take(fresh);
         let value = self.build(new, &mut extent);
-        self.space.finish(extent);
+        self.space.free_rest(extent);
         Ok(value)
     }
 
@@ -525,7 +525,7 @@ impl<S: Storage> Editor<S> {
         };
         let mut sizer = self.sizer(NodeId::NONE);
         span(&mut sizer, text, true)?;
-        let new_size = sizer.finish()?.fresh;
+        let new_size = sizer.sizes()?.fresh;
         let offset = offset as u64;
         let (old_end, new_end) = if offset.is_multiple_of(8) {
             (offset + round_up(length as u64), offset + new_size)

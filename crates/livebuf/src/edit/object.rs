@@ -443,7 +443,7 @@ impl<S: Storage> Editor<S> {
             Some(mut plain) => field.put(&mut plain, &mut extent),
             None => field.put(&mut self.space, &mut extent),
         }
-        self.space.finish(extent);
+        self.space.free_rest(extent);
         Some(())
     }
 
@@ -632,7 +632,7 @@ impl<S: Storage> Editor<S> {
             value.1 = put_text(&mut self.space, &mut extent, text, true);
         }
         map::insert(&mut self.space, map, plan, key_cell, value, &mut extent);
-        self.space.finish(extent);
+        self.space.free_rest(extent);
         Some(value)
     }
 

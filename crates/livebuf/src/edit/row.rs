@@ -1,7 +1,7 @@
 //! Rows of tables. Their fields are slots of columns. Further fields are in an object of the row's
 //! own, which the table's extras lead to (FORMAT 6.3, EDITING 9).
 
-use super::column::{ColumnPlace, ColumnEdit, keep, replace};
+use super::column::{ColumnEdit, ColumnPlace, keep, replace};
 use super::dissolve::store;
 use super::editor::{Container, Editor};
 use super::extras::reserve_extras;
@@ -194,7 +194,11 @@ impl<S: Storage> Editor<S> {
                 self.check_elements(fields()? + 1)?;
             }
             self.measure(&new, node)?;
-            return self.change(ColumnEdit::Set { place: ColumnPlace::column(table, index), slot: row, new });
+            return self.change(ColumnEdit::Set {
+                place: ColumnPlace::column(table, index),
+                slot: row,
+                new,
+            });
         }
         match table.extra(bytes, row)? {
             0 => {

@@ -1,6 +1,6 @@
 //! Setting and taking out values: one interface to objects and arrays, and JSON pointers.
 
-use super::column::{ColumnPlace, ColumnEdit};
+use super::column::{ColumnEdit, ColumnPlace};
 use super::editor::{Container, Editor};
 use super::handles::NodeId;
 use super::new::Detached;
@@ -63,7 +63,7 @@ impl<S: Storage> Editor<S> {
         let above = self.handles.give(0, 0, 0);
         let (tag, cell) = self.replace(tag, cell, new, above)?;
         let root = self.handle(Raw::unplaced(tag, cell), 1);
-        self.finish()?;
+        self.end_edit()?;
         Ok(root)
     }
 
@@ -232,12 +232,12 @@ impl<S: Storage> Editor<S> {
             let record = block.record()?.whole(self.space.bytes())?;
             match self.set_field(node, record, at, new)? {
                 Some(value) => value,
-                None => return self.finish_in_place().map(|()| None),
+                None => return self.end_edit_in_place().map(|()| None),
             }
         } else {
             let found = map::look_up(self.space.bytes(), block.offset, at.text().as_bytes());
             if self.overwrite_entry(found, new) {
-                return self.finish_in_place().map(|()| None);
+                return self.end_edit_in_place().map(|()| None);
             }
             match block.kind() {
                 KIND_MAP => self.set_in_entries(node, block, found, at, new)?,
@@ -248,7 +248,7 @@ impl<S: Storage> Editor<S> {
         if tag >= TAG_OBJECT {
             set = self.handle(Raw::unplaced(tag, cell), node.depth().saturating_add(1));
         }
-        self.finish()?;
+        self.end_edit()?;
         Ok(set)
     }
 
@@ -301,13 +301,14 @@ impl<S: Storage> Editor<S> {
             }
             if let Container::Listed(..) = container {
                 editor.measure(&new, node)?;
-                let (place, slot) = ColumnPlace::of_element(node, container, elements, index as u32);
+                let (place, slot) =
+                    ColumnPlace::of_element(node, container, elements, index as u32);
                 return editor.change(ColumnEdit::Set { place, slot, new });
             }
             editor.set_element(node, elements, index as u32, new)
         })?;
         let set = self.handle(Raw::unplaced(tag, cell), node.depth().saturating_add(1));
-        self.finish()?;
+        self.end_edit()?;
         Ok(set)
     }
 
@@ -371,7 +372,7 @@ impl<S: Storage> Editor<S> {
         match self.trusting(|editor| editor.unhang(node, at.child(), false))? {
             Some(raw) => {
                 self.release(raw);
-                self.finish()?;
+                self.end_edit()?;
                 Ok(true)
             }
             None => Ok(false),
@@ -415,7 +416,7 @@ impl<S: Storage> Editor<S> {
         self.detached += u32::from(raw.is_some_and(|raw| raw.tag > TAG_IMMEDIATE_LAST));
         // Detached values would be lost by squeezing.
         if self.detached == 0 {
-            self.finish()?;
+            self.end_edit()?;
         } else {
             self.space.editable()?;
         }
@@ -440,7 +441,7 @@ impl<S: Storage> Editor<S> {
         self.height_of(&detached, NodeId::NONE)?;
         self.attached(&detached);
         self.release(detached.raw());
-        self.finish()
+        self.end_edit()
     }
 
     /// Takes a value out of its place. `keeps`: it is attached elsewhere, else a row's
@@ -497,9 +498,11 @@ impl<S: Storage> Editor<S> {
                 editor.clear_map(map);
                 Ok(())
             }
-            Container::Row(table, row) => editor.change(ColumnEdit::ClearRow { table, row }).map(|_| ()),
+            Container::Row(table, row) => {
+                editor.change(ColumnEdit::ClearRow { table, row }).map(|_| ())
+            }
         });
-        self.finish()?;
+        self.end_edit()?;
         cleared
     }
 
@@ -596,7 +599,7 @@ impl<S: Storage> Editor<S> {
             }
             container => self.rename_member(node, container, from, to),
         };
-        self.finish()?;
+        self.end_edit()?;
         renamed
     }
 }

@@ -137,7 +137,7 @@ impl<S: Storage> Editor<S> {
         self.space.plain()?;
         let text = New::Str(crate::format::bytes::text(text, 0).ok()?);
         self.replace(tag_at, cell_at, &text, NodeId::NONE).ok()?;
-        self.finish().ok()
+        self.end_edit().ok()
     }
 
     /// Makes the root an empty record with room for `capacity` fields, in the place of a number or the

@@ -182,7 +182,7 @@ impl<'e, S: Storage> Sink<'e, S> {
 
     /// The bytes of the edit. Checks how deep new values nest.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-    pub(super) fn finish(self) -> Result<Sizes> {
+    pub(super) fn sizes(self) -> Result<Sizes> {
         self.editor().check_nesting(self.height, self.under)?;
         Ok(self.sizes)
     }
@@ -222,13 +222,13 @@ impl<S: Storage> Editor<S> {
     pub(super) fn carry_out(&mut self, change: &impl Change, under: NodeId) -> Result<(u8, u64)> {
         let mut sizer = self.sizer(under);
         change.run(&mut sizer)?;
-        let Sizes { fresh, tail } = sizer.finish()?;
+        let Sizes { fresh, tail } = sizer.sizes()?;
         self.space.ensure(fresh, tail)?;
         let end = self.space.used() as u64;
         self.space.extend(tail);
         let mut extent = self.space.take(fresh);
         let done = change.run(&mut Sink::new(Access::Write(&mut extent, self), end, NodeId::NONE));
-        self.space.finish(extent);
+        self.space.free_rest(extent);
         match done {
             Ok(value) => Ok(value),
             Err(error) => Err(self.space.set_broken(error)),

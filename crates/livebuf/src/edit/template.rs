@@ -146,7 +146,7 @@ fn place_of<S: Storage>(editor: &Editor<S>, pointer: &str) -> Result<(u64, u64)>
 }
 
 /// Takes the marks out of the image, and writes behind it where they were: the image's length.
-fn finish<S: Storage>(image: &mut Editor<S>, places: &[impl AsRef<str>]) -> Result<u32> {
+fn take_marks_out<S: Storage>(image: &mut Editor<S>, places: &[impl AsRef<str>]) -> Result<u32> {
     let length = image.space.used();
     image.space.ensure(0, places.len() as u64 * PLACE as u64)?;
     for (index, place) in (0..).zip(places) {
@@ -192,7 +192,7 @@ impl Template {
         let mut marked = super::editor::DocBuf::new()?;
         mark(&mut marked, example.into(), places)?;
         let mut image = marked.doc().compacted()?;
-        let length = finish(&mut image, places)?;
+        let length = take_marks_out(&mut image, places)?;
         Ok(Template { memory: image.into_storage(), image: length, count })
     }
 }
@@ -244,7 +244,7 @@ fn make_in<S: Storage>(
         mark(&mut marked, example, places)?;
         let mut image = Editor::create(front)?;
         image.set_root(marked.doc().root())?;
-        finish(&mut image, places)
+        take_marks_out(&mut image, places)
     };
     match make() {
         Ok(image) => Ok((image, count)),

@@ -96,7 +96,7 @@ impl<S: Storage> Editor<S> {
             return Err(Error::new(ErrorKind::BadSequence, 0));
         }
         match self.space.transactions() {
-            0 => self.finish(),
+            0 => self.end_edit(),
             _ => Ok(()),
         }
     }

@@ -396,17 +396,17 @@ impl<S: Storage> Encoder<S> {
 
     #[inline]
     fn begin(&mut self, state: State) -> Result<()> {
-        if self.expected_begin(state) { Ok(()) } else { self.begin_unexpected(state) }
+        if self.expected_begin(state) { Ok(()) } else { self.begin_checked(state) }
     }
 
     #[inline(never)]
-    fn begin_unexpected(&mut self, state: State) -> Result<()> {
+    fn begin_checked(&mut self, state: State) -> Result<()> {
         let (limit, waits) = (self.options.limits.nesting as usize, self.outermost.is_some());
         let depth = self.frames.len();
         match self.frames.last_mut() {
             Some(Frame { state: State::Rows, .. }) => {
                 self.expect_nothing()?;
-                return self.begin_unexpected(state);
+                return self.begin_checked(state);
             }
             Some(Frame { state: State::Key | State::MapKey(_), .. }) => return Err(sequence()),
             None if !self.cells.is_empty() => return Err(sequence()),
@@ -498,7 +498,7 @@ impl<S: Storage> Encoder<S> {
         let text = key.as_bytes();
         let Some(frame) = self.frames.last_mut() else { return Err(sequence()) };
         if frame.state != State::Key {
-            return self.expected_or_map_key(text);
+            return self.key_of_row_or_map(text);
         }
         let child = self.keys.lists[frame.node as usize].child;
         if self.keys.ends_with(child, text) {
@@ -509,7 +509,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     #[inline(never)]
-    fn expected_or_map_key(&mut self, text: &[u8]) -> Result<()> {
+    fn key_of_row_or_map(&mut self, text: &[u8]) -> Result<()> {
         match self.expected_key() {
             0 => self.other_key(text),
             child if self.keys.ends_with(child, text) => {

@@ -13,7 +13,7 @@
 //! array is planned in the general way (`plan`).
 
 use super::keys::KeyList;
-use super::plan::{Gathered, Places, Plan, Planner, CellRun, Summary, object_size};
+use super::plan::{CellRun, Gathered, Places, Plan, Planner, Summary, object_size};
 use super::room::{make_room, make_room_for, memory};
 use super::stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run,

@@ -521,7 +521,11 @@ impl<'de, M: Mode> SeqAccess<'de> for Elements<'_, 'de, '_, M> {
             return self.end();
         }
         let ValueDeserializer { value, reading, .. } = self.array;
-        match seed.deserialize(ValueDeserializer { value: value.another(found), reading, left: self.left }) {
+        match seed.deserialize(ValueDeserializer {
+            value: value.another(found),
+            reading,
+            left: self.left,
+        }) {
             Ok(element) => Ok(Some(element)),
             Err(error) => Err(error.below_index(self.next as usize - 1)),
         }

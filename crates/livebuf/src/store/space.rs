@@ -105,7 +105,8 @@ struct FreeHints {
 }
 
 impl FreeHints {
-    const NOTHING: FreeHints = FreeHints { filled: u32::MAX, size: 0, link: 0, block: 0, free_bytes: 0 };
+    const NOTHING: FreeHints =
+        FreeHints { filled: u32::MAX, size: 0, link: 0, block: 0, free_bytes: 0 };
 }
 
 /// The aux block's place and counts. They are loaded once, changed, and stored once.
@@ -856,7 +857,7 @@ impl<S: Storage> Space<S> {
 
     /// Gives back what was taken and not cut into blocks.
     #[inline]
-    pub(crate) fn finish(&mut self, extent: Extent) {
+    pub(crate) fn free_rest(&mut self, extent: Extent) {
         let Extent { cursor, end } = extent;
         if cursor != end {
             self.give_back(cursor..end);

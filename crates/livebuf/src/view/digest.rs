@@ -87,7 +87,11 @@ impl Digester<'_> {
     }
 
     /// Hashes a scalar, or the beginning of a container, `depth` others around it.
-    fn value<'a>(&mut self, value: &Value<'a, Checked>, depth: usize) -> Result<Option<OpenValue<'a>>> {
+    fn value<'a>(
+        &mut self,
+        value: &Value<'a, Checked>,
+        depth: usize,
+    ) -> Result<Option<OpenValue<'a>>> {
         self.spend(1)?;
         match value.kind() {
             Kind::Null => self.hasher.update(b"n"),

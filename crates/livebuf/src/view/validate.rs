@@ -723,10 +723,12 @@ impl<'a, 's> Validator<'a, 's> {
                     }
                     found => (found.map(|(_, raw)| SlotContainer::Node(raw)), *above),
                 },
-                OpenBlock::Columns(columns) => match columns.next(self.bytes, |raw| self.scalar(raw))? {
-                    Some((found, above)) => (Some(found), above),
-                    None => (None, 0),
-                },
+                OpenBlock::Columns(columns) => {
+                    match columns.next(self.bytes, |raw| self.scalar(raw))? {
+                        Some((found, above)) => (Some(found), above),
+                        None => (None, 0),
+                    }
+                }
             };
             let open = match found {
                 None => {

@@ -74,7 +74,7 @@ impl Fixture {
         space.ensure(create_size(0), 0).unwrap();
         let mut extent = space.take(create_size(0));
         let map = create(&mut space, &mut extent, 0, 0).at;
-        space.finish(extent);
+        space.free_rest(extent);
         Fixture { space, map }
     }
 
@@ -117,7 +117,7 @@ impl Fixture {
         let mut extent = self.space.take(fresh);
         let cell = self.key_cell(key, &mut extent);
         let number = insert(&mut self.space, &map, &plan, cell, (TAG_INT, value), &mut extent);
-        self.space.finish(extent);
+        self.space.free_rest(extent);
         Some(number)
     }
 
@@ -129,7 +129,7 @@ impl Fixture {
             self.space.ensure(size, 0).unwrap();
             let mut extent = self.space.take(size);
             make_tree(&mut self.space, &map, &mut extent);
-            self.space.finish(extent);
+            self.space.free_rest(extent);
         }
     }
 
@@ -164,7 +164,7 @@ impl Fixture {
         let cell = self.key_cell(key, &mut extent);
         rename(&mut self.space, &plan, key, cell, &mut extent);
         self.free_cell(old);
-        self.space.finish(extent);
+        self.space.free_rest(extent);
         Some(())
     }
 
@@ -543,7 +543,7 @@ fn reserved_room_is_used() {
         fixture.space.extend(growth.tail);
         let mut extent = fixture.space.take(growth.fresh);
         reserve(&mut fixture.space, &map, &growth, &mut extent);
-        fixture.space.finish(extent);
+        fixture.space.free_rest(extent);
         fixture.check();
         let map = fixture.header();
         assert!(map.capacity >= map.used + additional);
@@ -708,7 +708,9 @@ fn damage_is_survived() {
                 let Ok(header) = Map::load(space.bytes(), map) else { break };
                 match random.below(3) {
                     0 => {
-                        if let Ok(InsertPlace::New(plan)) = plan_insert(space.bytes(), &header, &key) {
+                        if let Ok(InsertPlace::New(plan)) =
+                            plan_insert(space.bytes(), &header, &key)
+                        {
                             let fresh = plan.fresh();
                             if space.ensure(fresh, plan.tail()).is_ok() {
                                 space.extend(plan.tail());
@@ -716,7 +718,7 @@ fn damage_is_survived() {
                                 let mut extent = space.take(fresh);
                                 let cell = inline_span(&key[..key.len().min(7)]);
                                 insert(&mut space, &header, &plan, cell, (TAG_INT, 1), &mut extent);
-                                space.finish(extent);
+                                space.free_rest(extent);
                             }
                         }
                     }
@@ -737,7 +739,7 @@ fn damage_is_survived() {
                             let mut extent = space.take(plan.fresh());
                             let cell = inline_span(&key[..key.len().min(7)]);
                             rename(&mut space, &plan, &key, cell, &mut extent);
-                            space.finish(extent);
+                            space.free_rest(extent);
                         }
                     }
                 }
