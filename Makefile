@@ -230,9 +230,10 @@ CRATES := livebuf livebuf-json livebuf-query livebuf-patch livebuf-log livebuf-a
 docs: $(VENV)/docs $(if $(NODE),$(JS)/node_modules/ready)
 	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --quiet --no-deps --lib --target-dir target $(CRATES:%=-p %) \
 		--features livebuf/delta,livebuf/digest,livebuf/partial
+	$(PYTHON) docs/public.py target/doc
 	LIVEBUF_RUST=$(CURDIR)/target/doc $(MDBOOK) build
 	@rm -rf target/book/rust && cp -r target/doc target/book/rust
-	@rm -rf target/book/explorer target/book/book.py target/book/reference.py
+	@rm -rf target/book/explorer target/book/book.py target/book/reference.py target/book/public.*
 ifdef NODE
 	node docs/explorer/build.js target/book/explorer
 	cd $(JS) && npm run --silent docs -- --logLevel Warn --out $(CURDIR)/target/book/javascript
