@@ -106,7 +106,7 @@ impl Encoder {
 
 /// The same value with the members of each object ordered by their keys' bytes.
 pub(crate) fn sorted(value: &Value<'_>, options: EncodeOptions) -> livebuf::Result<DocBuf> {
-    enum Open<'a> {
+    enum OpenContainer<'a> {
         Array(ArrayIter<'a, Checked>),
         Object(std::vec::IntoIter<(&'a str, Value<'a>)>),
     }
@@ -125,26 +125,26 @@ pub(crate) fn sorted(value: &Value<'_>, options: EncodeOptions) -> livebuf::Resu
             };
             if let Some(array) = array.filter(|_| !is_tensor) {
                 encoder.begin_array()?;
-                open.push(Open::Array(array.iter()));
+                open.push(OpenContainer::Array(array.iter()));
             } else if let Some(object) = value.as_object()? {
                 let mut members = object.iter().collect::<livebuf::Result<Vec<_>>>()?;
                 members.sort_unstable_by_key(|&(key, _)| key);
                 encoder.begin_object()?;
-                open.push(Open::Object(members.into_iter()));
+                open.push(OpenContainer::Object(members.into_iter()));
             } else {
                 encoder.value(&value)?;
             }
         }
         match open.last_mut() {
             None => return encoder.finish(),
-            Some(Open::Array(elements)) => match elements.next() {
+            Some(OpenContainer::Array(elements)) => match elements.next() {
                 Some(element) => next = Some(element?),
                 None => {
                     encoder.end_array()?;
                     open.pop();
                 }
             },
-            Some(Open::Object(members)) => match members.next() {
+            Some(OpenContainer::Object(members)) => match members.next() {
                 Some((key, value)) => {
                     encoder.key(key)?;
                     next = Some(value);

@@ -127,7 +127,7 @@ fn encode<R>(
         }
     };
     let containers = Vec::new();
-    let mut walk = Walk { containers, keys, classes, ..Walk::new(encoder, default) };
+    let mut walk = ObjectWalk { containers, keys, classes, ..ObjectWalk::new(encoder, default) };
     if let Err(failure) = walk.value(object.as_borrowed()) {
         return Err(failure.into_error(object.py()));
     }
@@ -145,7 +145,7 @@ fn encode<R>(
         memory.bytes_mut()[..used].fill(0);
         (made, memory)
     };
-    let Walk { encoder, keys, mut classes, .. } = walk;
+    let ObjectWalk { encoder, keys, mut classes, .. } = walk;
     if encoder.kept_bytes() <= KEPT_ENCODER {
         classes.end();
         KEPT.set(Some(Scratch { encoder, memory, keys, classes }));
@@ -173,7 +173,7 @@ pub(crate) fn rows(
     let py = iterator.py();
     let encoder = Encoder::in_storage(Memory::nothing(), EncodeOptions::default());
     let encoder = Box::new(encoder);
-    let mut walk = Walk::new(encoder, default);
+    let mut walk = ObjectWalk::new(encoder, default);
     let raise = |failure: Box<Failure>| failure.into_error(py);
     walk.encoder.begin_array().map_err(|error| raise(error.into()))?;
     let (mut count, mut more) = (0, true);
@@ -309,7 +309,7 @@ impl<T> At<T> for Encoded<T> {
 /// How often the result of `default` may be given to `default` again.
 const DEFAULTS: u32 = 254;
 
-struct Walk {
+struct ObjectWalk {
     encoder: Box<Encoder<Memory>>,
     default: Option<Py<PyAny>>,
     /// The open containers, to recognise circles.
@@ -355,9 +355,9 @@ fn any_text<'a>(string: Borrowed<'a, '_, PyAny>) -> PyResult<&'a str> {
     }
 }
 
-impl Walk {
-    fn new(encoder: Box<Encoder<Memory>>, default: Option<Py<PyAny>>) -> Walk {
-        Walk {
+impl ObjectWalk {
+    fn new(encoder: Box<Encoder<Memory>>, default: Option<Py<PyAny>>) -> ObjectWalk {
+        ObjectWalk {
             encoder,
             default,
             containers: Vec::new(),

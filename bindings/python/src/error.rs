@@ -412,7 +412,7 @@ pub(crate) fn wrong_type(py: Python<'_>, message: String) -> PyErr {
 
 /// A place in text, from which later ones are counted.
 #[derive(Default)]
-pub(crate) struct Place {
+pub(crate) struct TextPosition {
     bytes: usize,
     characters: usize,
 }
@@ -423,7 +423,7 @@ pub(crate) fn json(
     error: &livebuf_json::Error,
     input: &Bound<'_, PyAny>,
     text: &[u8],
-    before: &mut Place,
+    before: &mut TextPosition,
 ) -> PyErr {
     let Some(place) = error.position() else { return printing(py, error) };
     if let Some(memory) = out_of_memory(error.core_error().as_ref()) {

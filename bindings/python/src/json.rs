@@ -134,7 +134,7 @@ pub(crate) fn from_json(
     // Others may write to the buffer while it is parsed. That is safe: what is read is checked
     // as it is read.
     let made = if text.len() < DETACH { read() } else { py.detach(read) };
-    let mut place = error::Place::default();
+    let mut place = error::TextPosition::default();
     if let Some(function) = skip_bad {
         for failure in &skipped {
             function.call1((error::json(py, failure, data, text, &mut place).into_value(py),))?;

@@ -65,7 +65,7 @@ const GROUP_BYTES: u64 = 8 << 20;
 pub(crate) struct Log {
     state: Mutex<State>,
     /// What was found in the groups of the file that is open now.
-    found: Mutex<Arc<Found>>,
+    found: Mutex<Arc<GroupsMet>>,
     path: PathBuf,
     mode: String,
     default: Option<Py<PyAny>>,
@@ -83,7 +83,7 @@ enum State {
 /// What was found in the groups of a file. Another file, which a log gets when it is compacted, has
 /// other groups.
 #[derive(Default)]
-struct Found {
+struct GroupsMet {
     /// Of the file; zeros if there is none yet.
     identity: [u8; 8],
     types: Arc<Types>,
@@ -99,7 +99,7 @@ type Spans = HashMap<usize, Span>;
 /// Columns whose values are remembered.
 const MOST_COLUMNS: usize = 64;
 
-impl Found {
+impl GroupsMet {
     fn spans(&self) -> MutexGuard<'_, HashMap<Vec<String>, Spans>> {
         self.spans.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -715,7 +715,7 @@ impl Log {
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             let identity = reader.identity();
             if found.identity != identity {
-                *found = Arc::new(Found { identity, ..Found::default() });
+                *found = Arc::new(GroupsMet { identity, ..GroupsMet::default() });
             }
             // Groups stay as they are in this file.
             let found = (Arc::clone(&found), reader.stats().groups as usize);
@@ -815,7 +815,7 @@ impl LogRows {
 /// The groups of a log, as documents for Arrow.
 struct InLog {
     reader: LogReader,
-    found: (Arc<Found>, usize),
+    found: (Arc<GroupsMet>, usize),
     between: Option<Arc<(Vec<String>, Between)>>,
 }
 
@@ -878,7 +878,7 @@ impl Documents for InLog {
 pub(crate) struct LogColumns {
     reader: LogReader,
     /// What was found in the first groups, and in how many of them nothing will change.
-    found: (Arc<Found>, usize),
+    found: (Arc<GroupsMet>, usize),
     selected: Option<Vec<Vec<String>>>,
     between: Option<Arc<(Vec<String>, Between)>>,
     options: ExportOptions,

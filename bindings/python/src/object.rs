@@ -68,7 +68,7 @@ impl Object {
         length: Option<usize>,
         want: Want,
         most: usize,
-    ) -> PyResult<Part<'py>> {
+    ) -> PyResult<MemberBatch<'py>> {
         let py = slf.py();
         slf.get().view.reach(py, |document, state, node| {
             let _pause = CollectorPause::new();
@@ -122,7 +122,7 @@ impl Object {
             });
             let (edits, layout) = (state.edits, state.layout);
             let items = items.collect::<Held<Vec<_>>>()?;
-            Ok(Part { items, next: position, length: count, edits, layout })
+            Ok(MemberBatch { items, next: position, length: count, edits, layout })
         })
     }
 
@@ -609,7 +609,7 @@ impl Object {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let Part { items, length, .. } = Self::some(slf, None, None, Want::Keys, 8)?;
+        let MemberBatch { items, length, .. } = Self::some(slf, None, None, Want::Keys, 8)?;
         let keys = items.iter().map(|key| Ok(key.repr()?.to_string()));
         let keys = keys.collect::<PyResult<Vec<_>>>()?.join(", ");
         let more = if length > items.len() { ", …" } else { "" };
@@ -618,7 +618,7 @@ impl Object {
 }
 
 /// Members that were read at once.
-struct Part<'py> {
+struct MemberBatch<'py> {
     items: Vec<Bound<'py, PyAny>>,
     /// Where the next begin; `None` after the last.
     next: Option<Position>,

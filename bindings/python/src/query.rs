@@ -270,7 +270,7 @@ impl Drop for Shared {
 
 /// The place of a match.
 #[derive(Default)]
-struct Place {
+struct MatchPlace {
     above: Option<Arc<Shared>>,
     /// `None` for the root.
     last: Option<Step>,
@@ -278,7 +278,7 @@ struct Place {
     shared: usize,
 }
 
-impl Place {
+impl MatchPlace {
     /// How many steps lead to it.
     fn len(&self) -> usize {
         self.above.as_ref().map_or(0, |above| above.count) + usize::from(self.last.is_some())
@@ -298,7 +298,7 @@ impl Place {
     }
 
     /// Whether all steps of the place behind this one are of this one, too.
-    fn shared_by(&self, next: &Place) -> bool {
+    fn shared_by(&self, next: &MatchPlace) -> bool {
         next.len() == next.shared
     }
 
@@ -329,10 +329,10 @@ impl Default for Places {
 
 impl Places {
     /// The next one, of whose steps so many are those of the one before.
-    fn next(&mut self, steps: &[Key<'_>], shared: usize) -> livebuf::Result<Place> {
+    fn next(&mut self, steps: &[Key<'_>], shared: usize) -> livebuf::Result<MatchPlace> {
         let Some((last, above)) = steps.split_last() else {
             self.above.clear();
-            return Ok(Place::default());
+            return Ok(MatchPlace::default());
         };
         self.above.truncate(shared.min(above.len()));
         for (step, count) in above.iter().zip(1..).skip(self.above.len()) {
@@ -341,7 +341,7 @@ impl Places {
             self.above.push(Arc::new(Shared { above, step: Step::of(step)?, count }));
         }
         self.ask_for_memory()?;
-        Ok(Place { above: self.above.last().cloned(), last: Some(Step::of(last)?), shared })
+        Ok(MatchPlace { above: self.above.last().cloned(), last: Some(Step::of(last)?), shared })
     }
 
     /// Called for each step.
@@ -361,7 +361,7 @@ impl Places {
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Match {
     value: Py<PyAny>,
-    place: Place,
+    place: MatchPlace,
 }
 
 #[pymethods]
@@ -473,7 +473,7 @@ fn at<'py>(
     document: &Bound<'py, Document>,
     base: &Base,
     way: &mut Way,
-    place: &Place,
+    place: &MatchPlace,
 ) -> Held<Bound<'py, PyAny>> {
     const GONE: Fault = Fault::Stale("its place is gone");
     let _pause = CollectorPause::new();
@@ -524,14 +524,14 @@ fn at<'py>(
     }
 }
 
-type Walk = livebuf_query::Matches<'static, 'static, Checked>;
+type AllMatches = livebuf_query::Matches<'static, 'static, Checked>;
 
 /// How far a search is.
 enum Progress {
     /// It goes on in the document's bytes. With it, where they lie.
-    Walking(Box<Walk>, *const [u8]),
+    Walking(Box<AllMatches>, *const [u8]),
     /// Places that were found already.
-    Found(vec::IntoIter<Place>),
+    Found(vec::IntoIter<MatchPlace>),
     /// Ctrl-C ended it, and may have been meant for something else.
     Interrupted,
     Ended,
@@ -891,7 +891,7 @@ pub(crate) fn update_all(
         }
         updates.push((place, new));
     }
-    let mut given: Vec<(&Place, Given<'_>)> = error::room_for(updates.len())?;
+    let mut given: Vec<(&MatchPlace, Given<'_>)> = error::room_for(updates.len())?;
     for (place, new) in &updates {
         given.push((*place, Given::of(new)?));
     }

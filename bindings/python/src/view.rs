@@ -387,7 +387,7 @@ pub(crate) enum Above {
 }
 
 /// Where a view is.
-struct Place {
+struct ViewPlace {
     document: Py<Document>,
     above: Above,
     node: NodeId,
@@ -401,7 +401,7 @@ struct Place {
 ///
 /// Attached threads look at its place, one at a time. Only a thread that has the document's
 /// lock changes it, and does not wait or run Python code meanwhile.
-pub(crate) struct View(UnsafeCell<Place>);
+pub(crate) struct View(UnsafeCell<ViewPlace>);
 
 // SAFETY: as the type says. The module asks for the interpreter's lock.
 unsafe impl Sync for View {}
@@ -757,7 +757,7 @@ impl View {
     /// place in memory.
     pub(crate) fn new(document: Py<Document>, above: Above, node: NodeId) -> View {
         let slot = Cell::new(usize::MAX);
-        View(UnsafeCell::new(Place { document, above, node, slot, gone: None }))
+        View(UnsafeCell::new(ViewPlace { document, above, node, slot, gone: None }))
     }
 
     /// Tells the document of the view, which must not move in memory any more.
@@ -814,7 +814,7 @@ impl View {
     }
 
     #[inline]
-    fn place(&self) -> &Place {
+    fn place(&self) -> &ViewPlace {
         // SAFETY: as the type says; callers keep no reference while others may change it.
         unsafe { &*self.0.get() }
     }

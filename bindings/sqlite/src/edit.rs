@@ -70,7 +70,7 @@ fn put_one(doc: &mut DocBuf, path: Path<'_>, new: New<'_>, mode: Mode) -> Result
     let mut way = way.iter();
     let missing = loop {
         let Some(step) = way.next() else { break None };
-        let Some(place) = Place::of(doc, node, step)? else { return Ok(()) };
+        let Some(place) = MemberPlace::of(doc, node, step)? else { return Ok(()) };
         match place.child(doc, node)? {
             Child::Node(child) => node = child,
             Child::Scalar => return Ok(()),
@@ -78,7 +78,7 @@ fn put_one(doc: &mut DocBuf, path: Path<'_>, new: New<'_>, mode: Mode) -> Result
         }
     };
     let Some(place) = missing else {
-        return match Place::of(doc, node, last)? {
+        return match MemberPlace::of(doc, node, last)? {
             Some(place) => {
                 let filled = !matches!(place.child(doc, node)?, Child::None);
                 match filled {
@@ -105,7 +105,7 @@ fn put_one(doc: &mut DocBuf, path: Path<'_>, new: New<'_>, mode: Mode) -> Result
         let Some(at) = place.take() else { return Ok(()) };
         let Some(child) = at.put(doc, node, empty(step))? else { return Ok(()) };
         node = child;
-        place = Place::of(doc, node, step)?;
+        place = MemberPlace::of(doc, node, step)?;
     }
     match place {
         Some(place) => place.put(doc, node, new).map(|_| ()),
@@ -114,7 +114,7 @@ fn put_one(doc: &mut DocBuf, path: Path<'_>, new: New<'_>, mode: Mode) -> Result
 }
 
 /// A place in a container: a member, or an element that is there or would be the next one.
-enum Place {
+enum MemberPlace {
     Key(String),
     Index(usize, usize),
 }
@@ -126,14 +126,14 @@ enum Child {
     Node(NodeId),
 }
 
-impl Place {
-    fn of(doc: &DocBuf, node: NodeId, step: &Step<'_>) -> Result<Option<Place>, Fault> {
+impl MemberPlace {
+    fn of(doc: &DocBuf, node: NodeId, step: &Step<'_>) -> Result<Option<MemberPlace>, Fault> {
         let value = doc.value(node)?;
         Ok(match step.resolved(&value)? {
-            Some(Step::Key(key)) => Some(Place::Key(key.into_owned())),
+            Some(Step::Key(key)) => Some(MemberPlace::Key(key.into_owned())),
             Some(Step::Index(index)) => {
                 let length = value.as_array()?.map_or(0, |array| array.len());
-                (index <= length).then_some(Place::Index(index, length))
+                (index <= length).then_some(MemberPlace::Index(index, length))
             }
             _ => None,
         })
@@ -142,11 +142,11 @@ impl Place {
     fn child(&self, doc: &DocBuf, node: NodeId) -> Result<Child, Fault> {
         let value = doc.value(node)?;
         let (found, child) = match self {
-            Place::Key(key) => (value.get(key)?, doc.child(node, key)),
-            Place::Index(index, length) if index < length => {
+            MemberPlace::Key(key) => (value.get(key)?, doc.child(node, key)),
+            MemberPlace::Index(index, length) if index < length => {
                 (value.get(*index)?, doc.child(node, *index))
             }
-            Place::Index(..) => return Ok(Child::None),
+            MemberPlace::Index(..) => return Ok(Child::None),
         };
         Ok(match found {
             None => Child::None,
@@ -159,9 +159,9 @@ impl Place {
 
     fn put(&self, doc: &mut DocBuf, node: NodeId, new: New<'_>) -> Result<Option<NodeId>, Fault> {
         Ok(match self {
-            Place::Key(key) => doc.set(node, key, new)?,
-            Place::Index(index, length) if index < length => doc.set(node, *index, new)?,
-            Place::Index(..) => doc.push(node, new)?,
+            MemberPlace::Key(key) => doc.set(node, key, new)?,
+            MemberPlace::Index(index, length) if index < length => doc.set(node, *index, new)?,
+            MemberPlace::Index(..) => doc.push(node, new)?,
         })
     }
 }
@@ -184,13 +184,13 @@ fn lb_remove(context: &Context<'_>) -> Result<Sql, Fault> {
 fn remove_one(doc: &mut DocBuf, way: &[Step<'_>], last: &Step<'_>) -> Result<(), Fault> {
     let Some(mut node) = doc.root_id() else { return Ok(()) };
     for step in way {
-        let Some(place) = Place::of(doc, node, step)? else { return Ok(()) };
+        let Some(place) = MemberPlace::of(doc, node, step)? else { return Ok(()) };
         let Child::Node(child) = place.child(doc, node)? else { return Ok(()) };
         node = child;
     }
-    match Place::of(doc, node, last)? {
-        Some(Place::Key(key)) => doc.remove(node, &key)?,
-        Some(Place::Index(index, length)) if index < length => doc.remove(node, index)?,
+    match MemberPlace::of(doc, node, last)? {
+        Some(MemberPlace::Key(key)) => doc.remove(node, &key)?,
+        Some(MemberPlace::Index(index, length)) if index < length => doc.remove(node, index)?,
         _ => return Ok(()),
     };
     Ok(())

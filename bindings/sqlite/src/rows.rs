@@ -149,7 +149,7 @@ self_cell!(
     struct Walking {
         owner: Source,
         #[not_covariant]
-        dependent: Walk,
+        dependent: RowWalk,
     }
 );
 
@@ -219,7 +219,7 @@ impl Cursor {
         };
         let deep = self.kind == Kind::Tree;
         let source = Source { document, query, second };
-        self.walk = Some(Walking::try_new(source, |source| Walk::begun(source, deep))?);
+        self.walk = Some(Walking::try_new(source, |source| RowWalk::begun(source, deep))?);
         self.advance()
     }
 
@@ -309,7 +309,7 @@ fn alone(value: Value<'_>) -> Result<Vec<u8>, Fault> {
 }
 
 /// The way through a document, row by row.
-struct Walk<'a> {
+struct RowWalk<'a> {
     kind: Walked<'a>,
     /// The value of the row.
     current: Option<Value<'a>>,
@@ -354,12 +354,12 @@ struct Budget {
     total: u64,
 }
 
-impl<'a> Walk<'a> {
-    fn begun(source: &'a Source, deep: bool) -> Result<Walk<'a>, Fault> {
+impl<'a> RowWalk<'a> {
+    fn begun(source: &'a Source, deep: bool) -> Result<RowWalk<'a>, Fault> {
         let doc = Doc::open(&source.document)?;
         if let Some(query) = &source.query {
             let kind = Walked::Matches(query.find(doc.root()));
-            return Ok(Walk { kind, current: None, next_id: 0 });
+            return Ok(RowWalk { kind, current: None, next_id: 0 });
         }
         let mut path = String::from("$");
         let mut first = (Sql::Null, path.len());
@@ -398,7 +398,7 @@ impl<'a> Walk<'a> {
         {
             *entered = Some((value, -1));
         }
-        Ok(Walk { kind: walked, current: None, next_id: 0 })
+        Ok(RowWalk { kind: walked, current: None, next_id: 0 })
     }
 
     /// Goes to the next row.

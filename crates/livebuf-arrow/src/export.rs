@@ -471,7 +471,7 @@ impl Exporter {
     }
 
     /// Which of all rows are exported.
-    fn range(&self, all: Part<'_>) -> Range<usize> {
+    fn range(&self, all: RowPart<'_>) -> Range<usize> {
         let start = self.rows.start.min(all.len());
         start..self.rows.end.clamp(start, all.len())
     }
@@ -586,7 +586,7 @@ impl Exporter {
     }
 
     /// The types of the columns of some of all rows.
-    fn shape(&self, all: Part<'_>, rows: Part<'_>) -> Result<Rows> {
+    fn shape(&self, all: RowPart<'_>, rows: RowPart<'_>) -> Result<Rows> {
         if let Some(selected) = &self.selected {
             return self.select_from(all, rows, selected);
         }
@@ -653,7 +653,12 @@ impl Exporter {
     }
 
     /// The types of selected columns.
-    fn select_from(&self, all: Part<'_>, rows: Part<'_>, paths: &[Vec<String>]) -> Result<Rows> {
+    fn select_from(
+        &self,
+        all: RowPart<'_>,
+        rows: RowPart<'_>,
+        paths: &[Vec<String>],
+    ) -> Result<Rows> {
         let mut cells = 0u64;
         let mut chosen = Vec::with_capacity(paths.len());
         let key = rows.keys.map(|_| self.key_field(key_name(|name| all.has(name))));
@@ -782,7 +787,7 @@ impl Items {
     }
 
     /// Some of them, cut to those there are.
-    fn part(&self, range: Range<usize>) -> Part<'_> {
+    fn part(&self, range: Range<usize>) -> RowPart<'_> {
         fn cut<T>(all: &[T], range: Range<usize>) -> &[T] {
             let start = range.start.min(all.len());
             &all[start..range.end.clamp(start, all.len())]
@@ -798,7 +803,7 @@ impl Items {
             Some([]) => 0..0,
             None => range.clone(),
         };
-        Part {
+        RowPart {
             chosen,
             column: self.column.map(|column| column.slice(rows.clone())),
             live: live.filter(|live| live.len() < rows.len()).map(|live| (rows.start, live)),
@@ -810,7 +815,7 @@ impl Items {
 
 /// Some of the rows.
 #[derive(Clone, Copy)]
-struct Part<'i> {
+struct RowPart<'i> {
     /// The first of the rows, that behind the last, and the columns of all rows.
     chosen: Option<(usize, usize, &'i [Chosen])>,
     column: Option<Column<'static, Valid>>,
@@ -820,7 +825,7 @@ struct Part<'i> {
     keys: Option<&'i [&'static str]>,
 }
 
-impl<'i> Part<'i> {
+impl<'i> RowPart<'i> {
     fn len(&self) -> usize {
         match (self.chosen, self.live) {
             (Some((start, end, _)), _) => end - start,

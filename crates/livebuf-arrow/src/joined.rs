@@ -98,14 +98,14 @@ pub struct Joined {
 /// What the columns of documents were found to hold, so that each document is looked at once:
 /// [`Joined::remember`].
 #[derive(Debug, Default)]
-pub struct Types(Mutex<HashMap<Option<Vec<Vec<String>>>, Known>>);
+pub struct Types(Mutex<HashMap<Option<Vec<Vec<String>>>, FirstDocuments>>);
 
 /// Selections that are remembered.
 const MOST_SELECTIONS: usize = 64;
 
 /// What the first documents hold.
 #[derive(Default)]
-struct Known {
+struct FirstDocuments {
     documents: usize,
     rows: u64,
     bytes: u64,
@@ -113,30 +113,30 @@ struct Known {
     columns: Vec<(Seen<'static>, bool)>,
 }
 
-impl std::fmt::Debug for Known {
+impl std::fmt::Debug for FirstDocuments {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Known({} documents)", self.documents)
+        write!(f, "FirstDocuments({} documents)", self.documents)
     }
 }
 
-impl Known {
-    fn copy(&self) -> Known {
+impl FirstDocuments {
+    fn copy(&self) -> FirstDocuments {
         let columns = self.columns.iter().map(|(seen, there)| {
             let mut copy = Seen::default();
             copy.absorb(seen);
             (copy, *there)
         });
-        Known { columns: columns.collect(), ..*self }
+        FirstDocuments { columns: columns.collect(), ..*self }
     }
 }
 
 impl Types {
-    fn get(&self, selected: &Option<Vec<Vec<String>>>, most: usize) -> Option<Known> {
+    fn get(&self, selected: &Option<Vec<Vec<String>>>, most: usize) -> Option<FirstDocuments> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(selected).filter(|known| known.documents <= most).map(Known::copy)
+        known.get(selected).filter(|known| known.documents <= most).map(FirstDocuments::copy)
     }
 
-    fn set(&self, selected: &Option<Vec<Vec<String>>>, found: Known) {
+    fn set(&self, selected: &Option<Vec<Vec<String>>>, found: FirstDocuments) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_SELECTIONS {
             known.clear();
@@ -279,7 +279,7 @@ impl Joined {
                 self.types.set(&self.selected, known.copy());
             }
         }
-        let Known { rows, bytes, columns: mut all, .. } = known;
+        let FirstDocuments { rows, bytes, columns: mut all, .. } = known;
         let cells = all.iter().map(|(seen, _)| seen.cells(rows)).fold(0, u64::saturating_add);
         let most = self.options.max_cells.unwrap_or(bytes.saturating_mul(CELLS));
         if cells > most {

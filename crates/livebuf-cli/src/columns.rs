@@ -104,7 +104,7 @@ pub(crate) fn of(root: Value<'_, Checked>) -> Columns<'_> {
         arrays: Vec::new(),
         found: Columns::default(),
         count: 0,
-        place: Place::Outside,
+        place: ColumnParent::Outside,
         path: String::new(),
     };
     search.of_value(root, 0);
@@ -179,7 +179,7 @@ pub(crate) fn to_json(columns: &Columns<'_>) -> [(&'static str, serde_json::Valu
 
 /// What a column that is found is part of.
 #[derive(Clone, Copy)]
-enum Place {
+enum ColumnParent {
     Outside,
     Table,
     /// One value of a column of objects, arrays or any values. Its tables stand for those of all
@@ -195,7 +195,7 @@ struct Search<'a> {
     found: Columns<'a>,
     /// Columns that were met.
     count: usize,
-    place: Place,
+    place: ColumnParent,
     path: String,
 }
 
@@ -237,7 +237,7 @@ impl<'a> Search<'a> {
     fn of_array(&mut self, column: Column<'a, Checked>, depth: usize) {
         self.below("*", |search| {
             if column.column_type() != ColumnType::Struct && !column.is_empty() {
-                search.found.arrays += matches!(search.place, Place::Outside) as u64;
+                search.found.arrays += matches!(search.place, ColumnParent::Outside) as u64;
                 search.add(column);
             }
             search.of_column(column, depth);
@@ -248,7 +248,7 @@ impl<'a> Search<'a> {
     fn of_column(&mut self, column: Column<'a, Checked>, depth: usize) {
         let outer = self.place;
         if let Ok(Some(table)) = column.table() {
-            self.place = Place::Table;
+            self.place = ColumnParent::Table;
             for (key, column) in table.columns().filter_map(Result::ok) {
                 self.below(key, |search| {
                     search.add(column);
@@ -266,7 +266,7 @@ impl<'a> Search<'a> {
                 search.of_column(elements, depth + 1);
             });
         } else {
-            self.place = Place::Sample;
+            self.place = ColumnParent::Sample;
             for value in column.iter().filter_map(|value| value.ok().flatten()).take(1) {
                 self.of_value(value, depth + 1);
             }
@@ -289,9 +289,9 @@ impl<'a> Search<'a> {
     fn put(&mut self, column: Column<'a, Checked>, is_orders: bool) {
         let place = self.place;
         let columns = match place {
-            Place::Table => &mut self.tables,
-            Place::Outside => &mut self.arrays,
-            Place::Sample => return,
+            ColumnParent::Table => &mut self.tables,
+            ColumnParent::Outside => &mut self.arrays,
+            ColumnParent::Sample => return,
         };
         let (path, number) = (self.path.clone(), self.count);
         let (bytes, text) = (column.slot_bytes(), text_bytes(column));

@@ -18,18 +18,18 @@ const PAGE: usize = 60;
 
 /// What is known of the values at one place: of all rows of an array, of all members of a map.
 #[derive(Default)]
-struct Place {
+struct PlaceSummary {
     /// How many there are of each kind, in the order in which they were met.
     kinds: Vec<(&'static str, u64)>,
     /// How many elements the shortest and the longest array have.
     lengths: Option<(u64, u64)>,
-    elements: Option<Box<Place>>,
-    members: Vec<(String, Place)>,
+    elements: Option<Box<PlaceSummary>>,
+    members: Vec<(String, PlaceSummary)>,
     /// The objects have so many different keys that their members are one place.
     is_map: bool,
 }
 
-impl Place {
+impl PlaceSummary {
     fn count(&self) -> u64 {
         self.kinds.iter().map(|(_, count)| count).sum()
     }
@@ -76,11 +76,11 @@ impl Place {
         match self.members.iter().position(|(other, _)| other == key) {
             Some(place) => place,
             None if self.members.len() < MOST_KEYS => {
-                self.members.push((key.to_owned(), Place::default()));
+                self.members.push((key.to_owned(), PlaceSummary::default()));
                 self.members.len() - 1
             }
             None => {
-                let mut all = Place::default();
+                let mut all = PlaceSummary::default();
                 for (_, place) in std::mem::take(&mut self.members) {
                     all.merge(place);
                 }
@@ -91,7 +91,7 @@ impl Place {
         }
     }
 
-    fn merge(&mut self, other: Place) {
+    fn merge(&mut self, other: PlaceSummary) {
         for (kind, more) in other.kinds {
             match self.kinds.iter_mut().find(|(known, _)| *known == kind) {
                 Some((_, count)) => *count += more,
@@ -182,7 +182,7 @@ pub(crate) fn tree(args: &Tree) -> Outcome {
     let Some(value) = find(&args.file, doc, &args.pointer)? else {
         return Err(not_there(&args.file, &args.pointer));
     };
-    let mut root = Place::default();
+    let mut root = PlaceSummary::default();
     progress::during(&format!("looking at {}", name(&args.file)), || root.add(value))
         .map_err(|error| Failure::document(&args.file, error))?;
     let mut lines = vec![root.words()];

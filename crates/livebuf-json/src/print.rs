@@ -308,7 +308,7 @@ fn print_value<'w, M: Mode>(
 }
 
 /// What is left of an open container.
-enum Open<'a, M> {
+enum OpenContainer<'a, M> {
     Array(ArrayIter<'a, M>),
     Object(Fields<'a, M>),
     /// An object whose keys are [`PrintedKeys`], from this one on.
@@ -464,7 +464,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
     mut bounds: Bounds,
 ) -> Result<(), Error> {
     let mut keys = PrintedKeys::new();
-    let mut open: Vec<Open<'a, M>> = Vec::new();
+    let mut open: Vec<OpenContainer<'a, M>> = Vec::new();
     let mut rows = Printing::new();
     // Containers that are open within rows.
     let mut within = 0;
@@ -473,11 +473,11 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
     let mut first = true;
     loop {
         match begun {
-            Begun::Array(array) => open.push(Open::Array(array.iter())),
-            Begun::Record(slots, keys_from) => open.push(Open::Record(slots, keys_from)),
-            Begun::Row(slots, keys_from) => open.push(Open::Row(slots, keys_from)),
-            Begun::Object(fields) => open.push(Open::Object(fields)),
-            Begun::Rows(begun) => open.push(Open::Rows(begun)),
+            Begun::Array(array) => open.push(OpenContainer::Array(array.iter())),
+            Begun::Record(slots, keys_from) => open.push(OpenContainer::Record(slots, keys_from)),
+            Begun::Row(slots, keys_from) => open.push(OpenContainer::Row(slots, keys_from)),
+            Begun::Object(fields) => open.push(OpenContainer::Object(fields)),
+            Begun::Rows(begun) => open.push(OpenContainer::Rows(begun)),
             Begun::Printed => {}
         }
         let mut depth = open.len() + within;
@@ -485,7 +485,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
         let bracket;
         (begun, bracket) = match open.last_mut() {
             None => return Ok(()),
-            Some(Open::Rows(begun_rows)) => {
+            Some(OpenContainer::Rows(begun_rows)) => {
                 depth -= begun_rows.open;
                 within -= begun_rows.open;
                 match rows.go_on::<PRETTY>(printer, begun_rows, &mut first, depth, &mut bounds)? {
@@ -505,7 +505,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
                 }
                 continue;
             }
-            Some(Open::Array(elements)) => {
+            Some(OpenContainer::Array(elements)) => {
                 let begun = scope.values::<M, _, PRETTY>(
                     printer,
                     &mut keys,
@@ -519,7 +519,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
                 );
                 (begun?, b']')
             }
-            Some(Open::Record(slots, keys_from)) => {
+            Some(OpenContainer::Record(slots, keys_from)) => {
                 let keys_from = *keys_from;
                 let begun = scope.values::<M, _, PRETTY>(
                     printer,
@@ -535,7 +535,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
                 );
                 (begun?, b'}')
             }
-            Some(Open::Row(slots, keys_from)) => {
+            Some(OpenContainer::Row(slots, keys_from)) => {
                 let keys_from = *keys_from;
                 let begun = scope.values::<M, _, PRETTY>(
                     printer,
@@ -551,7 +551,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
                 );
                 (begun?, b'}')
             }
-            Some(Open::Object(fields)) => {
+            Some(OpenContainer::Object(fields)) => {
                 let begun = scope.values::<M, _, PRETTY>(
                     printer,
                     &mut keys,

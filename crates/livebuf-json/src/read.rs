@@ -86,7 +86,7 @@ pub(crate) struct Reader<'t> {
 
 /// An open container.
 #[derive(Clone, Copy)]
-enum Open {
+enum ContainerKind {
     Array,
     Object,
 }
@@ -177,7 +177,7 @@ impl<'t> Reader<'t> {
     /// Reads a value, and the white space behind it.
     fn value(&mut self, encoder: &mut Encoder, progress: Progress<'_>) -> Result<(), Cause> {
         // One byte per level; the encoder refuses levels beyond its limit.
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<ContainerKind> = Vec::new();
         let (mut next, Policy { numbers, recognize, .. }) = (self.next(), self.policy);
         'value: loop {
             match next {
@@ -200,7 +200,7 @@ impl<'t> Reader<'t> {
                         }
                         b'"' => {
                             next = self.key(encoder)?;
-                            open.push(Open::Object);
+                            open.push(ContainerKind::Object);
                             continue 'value;
                         }
                         _ => return Err(self.wrong(Problem::Key, Problem::EndInObject)),
@@ -214,7 +214,7 @@ impl<'t> Reader<'t> {
                         if self.is_at_end() {
                             return Err(self.wrong(Problem::Value, Problem::EndInArray));
                         }
-                        open.push(Open::Array);
+                        open.push(ContainerKind::Array);
                         continue 'value;
                     }
                     self.at += 1;
@@ -238,7 +238,7 @@ impl<'t> Reader<'t> {
             loop {
                 let behind = self.next();
                 match (open.last(), behind) {
-                    (Some(Open::Object), b',') => {
+                    (Some(ContainerKind::Object), b',') => {
                         self.at += 1;
                         next = match self.next() {
                             b'"' => self.key(encoder)?,
@@ -247,7 +247,7 @@ impl<'t> Reader<'t> {
                         };
                         continue 'value;
                     }
-                    (Some(Open::Array), b',') => {
+                    (Some(ContainerKind::Array), b',') => {
                         self.at += 1;
                         next = self.next();
                         if next == b']' {
@@ -255,12 +255,12 @@ impl<'t> Reader<'t> {
                         }
                         continue 'value;
                     }
-                    (Some(Open::Object), b'}') => encoder.end_object()?,
-                    (Some(Open::Array), b']') => encoder.end_array()?,
-                    (Some(Open::Object), _) => {
+                    (Some(ContainerKind::Object), b'}') => encoder.end_object()?,
+                    (Some(ContainerKind::Array), b']') => encoder.end_array()?,
+                    (Some(ContainerKind::Object), _) => {
                         return Err(self.wrong(Problem::ObjectComma, Problem::EndInObject));
                     }
-                    (Some(Open::Array), _) => {
+                    (Some(ContainerKind::Array), _) => {
                         return Err(self.wrong(Problem::ArrayComma, Problem::EndInArray));
                     }
                     (None, _) => return Ok(()),

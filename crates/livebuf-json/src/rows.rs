@@ -30,7 +30,7 @@ const TEXT_OF_ROW: usize = 1 << 5;
 const DEEPEST: usize = 16;
 
 /// One column, at the place where its value is printed.
-struct Step<'a, M> {
+struct PrintedColumn<'a, M> {
     /// What is printed before the value, a comma first.
     before: Piece,
     does: Does<'a, M>,
@@ -145,7 +145,7 @@ struct Turn {
 
 /// All rows that are being printed; those within others come later.
 pub(crate) struct Printing<'a, M> {
-    steps: Vec<Step<'a, M>>,
+    steps: Vec<PrintedColumn<'a, M>>,
     turns: Vec<Turn>,
     pieces: Vec<Piece>,
     text: Printer<'static>,
@@ -218,7 +218,7 @@ impl<'a, M: Mode> Printing<'a, M> {
             return Ok(false);
         }
         let at = self.steps.len();
-        self.steps.push(Step { before, does: Does::EndObject });
+        self.steps.push(PrintedColumn { before, does: Does::EndObject });
         let does = match column.column_type() {
             ColumnType::Struct if differs(&column)? => Does::Value(column),
             ColumnType::Struct => {
@@ -238,7 +238,7 @@ impl<'a, M: Mode> Printing<'a, M> {
                         return Ok(false);
                     }
                 }
-                self.steps.push(Step { before, does: Does::EndObject });
+                self.steps.push(PrintedColumn { before, does: Does::EndObject });
                 Does::Object(Slots::of(column), self.steps.len())
             }
             ColumnType::List | ColumnType::FixedList => {

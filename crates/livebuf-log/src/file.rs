@@ -13,17 +13,17 @@ use tempfile::TempPath;
 
 use crate::error::{Error, ErrorKind, Result};
 
-enum Place {
+enum Source {
     File(File),
     /// For readers alone, who take turns.
     Elsewhere(Mutex<Box<dyn ReadAt<Error = io::Error> + Send>>),
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::File(file) => file.fmt(f),
-            Place::Elsewhere(_) => f.write_str("Elsewhere"),
+            Source::File(file) => file.fmt(f),
+            Source::Elsewhere(_) => f.write_str("Elsewhere"),
         }
     }
 }
@@ -31,7 +31,7 @@ impl fmt::Debug for Place {
 /// An open file. Who writes is alone (see [`lock`]); any number may read.
 #[derive(Debug)]
 pub(crate) struct LogFile {
-    place: Place,
+    place: Source,
     /// The process that opened it. A forked process has the file and its lock, too, and must leave
     /// it alone: both would write at the same end.
     process: u32,
@@ -41,22 +41,22 @@ pub(crate) struct LogFile {
 
 impl LogFile {
     pub(crate) fn new(file: File) -> LogFile {
-        LogFile::at(Place::File(file))
+        LogFile::at(Source::File(file))
     }
 
     pub(crate) fn elsewhere(source: impl ReadAt<Error = io::Error> + Send + 'static) -> LogFile {
-        LogFile::at(Place::Elsewhere(Mutex::new(Box::new(source))))
+        LogFile::at(Source::Elsewhere(Mutex::new(Box::new(source))))
     }
 
-    fn at(place: Place) -> LogFile {
+    fn at(place: Source) -> LogFile {
         let process = std::process::id();
         LogFile { place, process, written: AtomicU64::new(0), syncs: AtomicU64::new(0) }
     }
 
     fn file(&self) -> io::Result<&File> {
         match &self.place {
-            Place::File(file) => Ok(file),
-            Place::Elsewhere(_) => Err(io::ErrorKind::Unsupported.into()),
+            Source::File(file) => Ok(file),
+            Source::Elsewhere(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
@@ -72,8 +72,8 @@ impl LogFile {
 
     pub(crate) fn len(&self) -> Result<u64> {
         let length = match &self.place {
-            Place::File(_) => self.medium().and_then(|mut medium| medium.length()),
-            Place::Elsewhere(source) => turn(source).size(),
+            Source::File(_) => self.medium().and_then(|mut medium| medium.length()),
+            Source::Elsewhere(source) => turn(source).size(),
         };
         length.map_err(reading)
     }
@@ -81,8 +81,8 @@ impl LogFile {
     /// Fills `bytes` from an offset on. Says how many there were.
     pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<usize> {
         let read = match &self.place {
-            Place::File(_) => self.medium().and_then(|mut medium| medium.fill(bytes, offset)),
-            Place::Elsewhere(source) => fill(turn(source).as_mut(), bytes, offset),
+            Source::File(_) => self.medium().and_then(|mut medium| medium.fill(bytes, offset)),
+            Source::Elsewhere(source) => fill(turn(source).as_mut(), bytes, offset),
         };
         read.map_err(reading)
     }

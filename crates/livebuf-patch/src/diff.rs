@@ -5,7 +5,7 @@ use crate::equal::{Rule, digest, same, text_size};
 use crate::error::{PatchError, PatchErrorKind, Result};
 use crate::merge::{has_null, push_token};
 use crate::patch::{Operation, Patch, valid};
-use crate::sequence::{Places, Step, steps};
+use crate::sequence::{Places, SequenceStep, steps};
 use foldhash::fast::RandomState;
 use livebuf::raw::require_memory;
 use livebuf::{Array, AsValue, DocBuf, Encoder, Fields, Object, Valid, Value};
@@ -163,7 +163,7 @@ pub fn changes<'v>(
 const OPERATION: u64 = 30;
 
 /// Two containers that are compared, and how far that is.
-struct Open<'v> {
+struct OpenPair<'v> {
     one: Value<'v, Valid>,
     two: Value<'v, Valid>,
     /// Bytes of the pointer that leads to them.
@@ -195,7 +195,7 @@ struct Elements<'v> {
     one: Vec<Value<'v, Valid>>,
     two: Vec<Value<'v, Valid>>,
     places: Places,
-    steps: std::vec::IntoIter<Step>,
+    steps: std::vec::IntoIter<SequenceStep>,
 }
 
 /// What comes next in a pair of containers.
@@ -207,7 +207,7 @@ enum Next<'v> {
     End,
 }
 
-struct Walk<'v> {
+struct DiffWalk<'v> {
     rule: Rule,
     seed: RandomState,
     pointer: String,
@@ -229,7 +229,7 @@ fn find<'v>(
     is_patch: bool,
 ) -> Result<Vec<Change<'v>>> {
     let rule = if options.ordered { Rule::Ordered } else { Rule::Kinds };
-    let mut walk = Walk {
+    let mut walk = DiffWalk {
         rule,
         seed: RandomState::default(),
         pointer: String::new(),
@@ -272,7 +272,7 @@ fn room_for_more(changes: &mut Vec<Change<'_>>) -> livebuf::Result<()> {
     Ok(())
 }
 
-impl<'v> Walk<'v> {
+impl<'v> DiffWalk<'v> {
     fn add(&mut self, change: Change<'v>) {
         self.bytes += OPERATION + change.pointer.len() as u64;
         self.bytes += match (&change.from, change.new) {
@@ -295,7 +295,7 @@ impl<'v> Walk<'v> {
     }
 
     /// Compares the values at the pointer: two containers of one kind are opened.
-    fn pair(&mut self, one: Value<'v, Valid>, two: Value<'v, Valid>) -> Option<Open<'v>> {
+    fn pair(&mut self, one: Value<'v, Valid>, two: Value<'v, Valid>) -> Option<OpenPair<'v>> {
         let rest = match (one.as_object(), two.as_object(), one.as_array(), two.as_array()) {
             (Some(one), Some(two), ..) => Rest::Object(Members {
                 one,
@@ -342,7 +342,7 @@ impl<'v> Walk<'v> {
                 let is_tensor = one.tensor().is_some();
                 let (one, two) = (middle(one), middle(two));
                 let steps = match is_tensor {
-                    true => (0..one.len()).map(|at| Step::Change(at, at)).collect(),
+                    true => (0..one.len()).map(|at| SequenceStep::Change(at, at)).collect(),
                     false => match steps(&one, &two, self.rule, &self.seed) {
                         Ok(steps) => steps,
                         Err(refused) => {
@@ -362,13 +362,13 @@ impl<'v> Walk<'v> {
             }
         };
         let before = (self.changes.len(), self.bytes);
-        Some(Open { one, two, pointer: self.pointer.len(), before, least: 0, rest })
+        Some(OpenPair { one, two, pointer: self.pointer.len(), before, least: 0, rest })
     }
 
     /// The end of two containers: if replacing the whole is a smaller patch, that is done
     /// instead. Returns how many bytes of text the new one has at least.
-    fn end(&mut self, open: Open<'v>) -> u64 {
-        let Open { one, two, pointer, before: (count, bytes), least, .. } = open;
+    fn end(&mut self, open: OpenPair<'v>) -> u64 {
+        let OpenPair { one, two, pointer, before: (count, bytes), least, .. } = open;
         let spent = self.bytes - bytes;
         let whole = OPERATION + 9 + pointer as u64;
         if std::mem::take(&mut self.replaces) {
@@ -478,30 +478,30 @@ impl<'v> Walk<'v> {
         let index = |pointer: &str, index: usize| format!("{pointer}/{index}");
         let mut change = Change { pointer: String::new(), from: None, old: None, new: None };
         match step {
-            Step::Keep(count) => {
+            SequenceStep::Keep(count) => {
                 places.keep(count);
                 return Next::Nothing;
             }
-            Step::Pass(at) => {
+            SequenceStep::Pass(at) => {
                 places.pass(at);
                 return Next::Nothing;
             }
-            Step::Change(from, to) => {
+            SequenceStep::Change(from, to) => {
                 self.pointer = index(&self.pointer, places.here());
                 places.keep(1);
                 return Next::Pair(one[from], two[to]);
             }
-            Step::Remove(at) => {
+            SequenceStep::Remove(at) => {
                 change.pointer = index(&self.pointer, places.here());
                 change.old = Some(one[at]);
                 places.remove(at);
             }
-            Step::Insert(at) => {
+            SequenceStep::Insert(at) => {
                 change.pointer = index(&self.pointer, places.here());
                 change.new = Some(two[at]);
                 places.insert();
             }
-            Step::Move(at) => {
+            SequenceStep::Move(at) => {
                 let (from, to) = places.move_here(at);
                 if from == to {
                     return Next::Nothing;

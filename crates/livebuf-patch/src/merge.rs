@@ -75,7 +75,7 @@ pub fn merge_json<S: Storage>(editor: &mut Editor<S>, text: &[u8]) -> Result<()>
 }
 
 /// An object of the document, and the members of the patch that are still to be merged into it.
-struct Open<'p> {
+struct OpenObject<'p> {
     node: NodeId,
     /// Its key in the object around it.
     key: &'p str,
@@ -98,7 +98,7 @@ fn merge_valid<S: Storage>(
             return Ok(());
         }
     };
-    let mut open = vec![Open { node: root, key: "", members: members.iter() }];
+    let mut open = vec![OpenObject { node: root, key: "", members: members.iter() }];
     while let Some(object) = open.last_mut() {
         let Some((key, value)) = object.members.next() else {
             open.pop();
@@ -108,7 +108,7 @@ fn merge_valid<S: Storage>(
             // A small buffer remembers few edits: look the objects up again.
             look_up(editor, pointer, &mut open)?;
         }
-        let Some(&Open { node, .. }) = open.last() else { break };
+        let Some(&OpenObject { node, .. }) = open.last() else { break };
         match member(editor, node, key, value) {
             Ok(None) => {}
             Ok(Some(below)) => open.push(below),
@@ -124,7 +124,7 @@ fn member<'p, S: Storage>(
     node: NodeId,
     key: &'p str,
     value: Value<'p, Valid>,
-) -> Result<Option<Open<'p>>> {
+) -> Result<Option<OpenObject<'p>>> {
     // A key that is looked up twice remembers where it was.
     let name = Key::new(key);
     match value.view() {
@@ -135,7 +135,7 @@ fn member<'p, S: Storage>(
             if let Some(below) = editor.child(node, &name)?
                 && editor.value(below)?.is_object()
             {
-                return Ok(Some(Open { node: below, key, members: members.iter() }));
+                return Ok(Some(OpenObject { node: below, key, members: members.iter() }));
             }
             put(value, |value| editor.set(node, &name, value).map(|_| ()))?;
         }
@@ -147,7 +147,11 @@ fn member<'p, S: Storage>(
 }
 
 /// Finds the open objects again, from the value at the pointer on.
-fn look_up<S: Storage>(editor: &Editor<S>, pointer: &str, open: &mut [Open<'_>]) -> Result<()> {
+fn look_up<S: Storage>(
+    editor: &Editor<S>,
+    pointer: &str,
+    open: &mut [OpenObject<'_>],
+) -> Result<()> {
     let gone = || PatchError::from(livebuf::Error::new(livebuf::ErrorKind::StaleHandle, 0));
     let mut node = editor.find(pointer)?.ok_or_else(gone)?;
     for (depth, object) in open.iter_mut().enumerate() {
@@ -160,7 +164,7 @@ fn look_up<S: Storage>(editor: &Editor<S>, pointer: &str, open: &mut [Open<'_>])
 }
 
 #[cold]
-fn place(base: &str, open: &[Open<'_>], key: &str) -> String {
+fn place(base: &str, open: &[OpenObject<'_>], key: &str) -> String {
     let mut pointer = base.to_owned();
     for token in open.iter().skip(1).map(|object| object.key).chain([key]) {
         push_token(&mut pointer, token);

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 /// What is done with elements, in the order of the new array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum SequenceStep {
     /// So many elements stay.
     Keep(usize),
     /// An old element becomes a new one, at its place.
@@ -82,17 +82,17 @@ pub(crate) fn steps<'v>(
     new: &[Value<'v, Valid>],
     rule: Rule,
     seed: &RandomState,
-) -> livebuf::Result<Vec<Step>> {
+) -> livebuf::Result<Vec<SequenceStep>> {
     let both = old.len() + new.len();
-    require_memory(both * size_of::<Step>())?;
+    require_memory(both * size_of::<SequenceStep>())?;
     if old.is_empty() {
-        return Ok((0..new.len()).map(Step::Insert).collect());
+        return Ok((0..new.len()).map(SequenceStep::Insert).collect());
     }
     if new.is_empty() {
-        return Ok((0..old.len()).map(Step::Remove).collect());
+        return Ok((0..old.len()).map(SequenceStep::Remove).collect());
     }
     if let ([_], [_]) = (old, new) {
-        return Ok(vec![Step::Change(0, 0)]);
+        return Ok(vec![SequenceStep::Change(0, 0)]);
     }
     require_memory(both * ELEMENT)?;
     let mut numbers =
@@ -237,14 +237,14 @@ impl Plan {
 
     /// The steps in the order of the new array. Old elements that go are passed before those
     /// behind them.
-    fn steps(&self) -> Vec<Step> {
+    fn steps(&self) -> Vec<SequenceStep> {
         let mut steps = Vec::new();
         let mut next = 0;
-        let pass = |steps: &mut Vec<Step>, next: &mut usize, end: usize| {
+        let pass = |steps: &mut Vec<SequenceStep>, next: &mut usize, end: usize| {
             for at in *next..end {
                 steps.push(match self.old[at] {
-                    Fate::Moves(_) => Step::Pass(at),
-                    _ => Step::Remove(at),
+                    Fate::Moves(_) => SequenceStep::Pass(at),
+                    _ => SequenceStep::Remove(at),
                 });
             }
             *next = end;
@@ -255,17 +255,17 @@ impl Plan {
                     pass(&mut steps, &mut next, from);
                     next = from + 1;
                     match steps.last_mut() {
-                        Some(Step::Keep(count)) => *count += 1,
-                        _ => steps.push(Step::Keep(1)),
+                        Some(SequenceStep::Keep(count)) => *count += 1,
+                        _ => steps.push(SequenceStep::Keep(1)),
                     }
                 }
                 Fate::Changes(from) => {
                     pass(&mut steps, &mut next, from);
                     next = from + 1;
-                    steps.push(Step::Change(from, at));
+                    steps.push(SequenceStep::Change(from, at));
                 }
-                Fate::Moves(from) => steps.push(Step::Move(from)),
-                Fate::Alone => steps.push(Step::Insert(at)),
+                Fate::Moves(from) => steps.push(SequenceStep::Move(from)),
+                Fate::Alone => steps.push(SequenceStep::Insert(at)),
             }
         }
         pass(&mut steps, &mut next, self.old.len());
@@ -402,22 +402,22 @@ mod tests {
         let mut places = Places::new(0, now.len());
         for step in steps {
             match step {
-                Step::Keep(count) => places.keep(count),
-                Step::Pass(at) => places.pass(at),
-                Step::Change(_, to) => {
+                SequenceStep::Keep(count) => places.keep(count),
+                SequenceStep::Pass(at) => places.pass(at),
+                SequenceStep::Change(_, to) => {
                     let here = places.here();
                     now[here] = new[to];
                     places.keep(1);
                 }
-                Step::Remove(at) => {
+                SequenceStep::Remove(at) => {
                     now.remove(places.here());
                     places.remove(at);
                 }
-                Step::Insert(to) => {
+                SequenceStep::Insert(to) => {
                     now.insert(places.here(), new[to]);
                     places.insert();
                 }
-                Step::Move(at) => {
+                SequenceStep::Move(at) => {
                     let (from, to) = places.move_here(at);
                     let value = now.remove(from);
                     now.insert(to, value);

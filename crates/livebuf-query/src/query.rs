@@ -7,7 +7,7 @@ use crate::parameter::Parameter;
 use crate::parse::parse;
 use crate::steps::Interrupt;
 use crate::syntax::{Path, Selector};
-use crate::walk::Walk;
+use crate::walk::QueryWalk;
 use livebuf::raw::{push, require_memory, vec_for};
 use livebuf::{AsValue, Error, Mode, Result, Value};
 use std::fmt;
@@ -129,10 +129,10 @@ impl Query {
         self.path.singular
     }
 
-    fn walk<'q, 'd: 'q, M: Mode>(&'q self, root: Value<'d, M>) -> (Walk<'q, 'd, M>, Budget) {
+    fn walk<'q, 'd: 'q, M: Mode>(&'q self, root: Value<'d, M>) -> (QueryWalk<'q, 'd, M>, Budget) {
         let default = (root.document_length() as u64).saturating_mul(16).saturating_add(1_000_000);
         let budget = Budget::new(self.budget.unwrap_or(default), self.interrupt);
-        (Walk::new(&self.path, root, root), budget)
+        (QueryWalk::new(&self.path, root, root), budget)
     }
 
     /// The matches in a document or a value, in the order of RFC 9535, found as you ask for them.
@@ -314,7 +314,7 @@ impl<M: Mode> fmt::Debug for Match<'_, '_, M> {
 
 /// Matches with their places: [`Query::find`].
 pub struct Matches<'q, 'd, M: Mode> {
-    walk: Walk<'q, 'd, M>,
+    walk: QueryWalk<'q, 'd, M>,
     budget: Budget,
     ended: bool,
     shared: usize,
@@ -446,7 +446,7 @@ impl<M: Mode> fmt::Debug for Matches<'_, '_, M> {
 
 /// Values that a query finds: [`Query::values`].
 pub struct Values<'q, 'd, M: Mode> {
-    walk: Walk<'q, 'd, M>,
+    walk: QueryWalk<'q, 'd, M>,
     budget: Budget,
     ended: bool,
 }

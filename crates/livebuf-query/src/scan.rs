@@ -28,12 +28,12 @@ pub(crate) struct Scan<'q, 'd, M: Mode> {
 
 enum Rows<'q, 'd, M: Mode> {
     All { next: usize, end: usize },
-    Found(Found<'d>),
+    Found(RowBatch<'d>),
     Compared { column: Column<'d, M>, next: usize, comparison: Comparison, literal: &'q Operand },
 }
 
 /// Rows that a filter of a column gives, up to 64 by one call: they lie in one mask of bits.
-struct Found<'d> {
+struct RowBatch<'d> {
     more: Box<dyn Batches + 'd>,
     rows: Vec<usize>,
     /// How many of these were taken.
@@ -45,10 +45,10 @@ struct Found<'d> {
 /// How many rows come by one call.
 const BATCH: usize = 64;
 
-impl<'d> Found<'d> {
+impl<'d> RowBatch<'d> {
     fn new(more: impl Iterator<Item = Result<usize>> + 'd) -> Self {
         let rows = Vec::with_capacity(BATCH);
-        Found { more: Box::new(more), rows, taken: 0, error: None }
+        RowBatch { more: Box::new(more), rows, taken: 0, error: None }
     }
 
     #[inline]
@@ -294,7 +294,7 @@ fn ranged<'d, M: Mode>(
     column: &Column<'d, M>,
     comparison: Comparison,
     number: Number<'_>,
-) -> Option<Found<'d>> {
+) -> Option<RowBatch<'d>> {
     use ColumnType::*;
     /// Between these, without them, doubles are exact for integers and for those next to them.
     const EXACT: i64 = 1 << 53;
@@ -315,7 +315,7 @@ fn ranged<'d, M: Mode>(
                 // A row without a value is unequal to all.
                 Comparison::Unequal => return None,
             };
-            return Some(Found::new(column.filter_i64(range).map(M::item_result)));
+            return Some(RowBatch::new(column.filter_i64(range).map(M::item_result)));
         }
         Number::Int(value) if value.unsigned_abs() < EXACT as u128 => value as f64,
         Number::Float(value) if !whole || value.abs() < EXACT as f64 => value,
@@ -329,7 +329,7 @@ fn ranged<'d, M: Mode>(
         Comparison::GreaterOrEqual => (value, f64::INFINITY),
         Comparison::Unequal => return None,
     };
-    Some(Found::new(column.filter_f64(low, high).map(M::item_result)))
+    Some(RowBatch::new(column.filter_f64(low, high).map(M::item_result)))
 }
 
 /// The element of a row, or the value of the column in it.

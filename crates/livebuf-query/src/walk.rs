@@ -13,7 +13,7 @@ use livebuf::layout::MAX_NESTING;
 use livebuf::{Array, ArrayIter, Error, ErrorKind, Fields, Mode, Result, Value};
 
 /// A query that is under way.
-pub(crate) struct Walk<'q, 'd, M: Mode> {
+pub(crate) struct QueryWalk<'q, 'd, M: Mode> {
     root: Value<'d, M>,
     segments: &'q [Segment],
     /// Where it begins, until it does.
@@ -121,11 +121,11 @@ impl<'d, M: Mode> Children<'d, M> {
     }
 }
 
-impl<'q, 'd: 'q, M: Mode> Walk<'q, 'd, M> {
+impl<'q, 'd: 'q, M: Mode> QueryWalk<'q, 'd, M> {
     pub(crate) fn new(path: &'q Path, root: Value<'d, M>, current: Value<'d, M>) -> Self {
         let start = if path.absolute { root } else { current };
         let segments = &path.segments;
-        Walk { root, segments, start: Some(start), frames: Vec::new(), path: Trail::default() }
+        QueryWalk { root, segments, start: Some(start), frames: Vec::new(), path: Trail::default() }
     }
 
     /// The next match.
@@ -401,7 +401,7 @@ fn keeps<'q, 'd: 'q, M: Mode>(
         }
         Logical::Not(inner) => !keeps(inner, root, current, budget)?,
         Logical::Exists(path) if path.singular => single(path, root, current, budget)?.is_some(),
-        Logical::Exists(path) => Walk::new(path, root, current).next(budget)?.is_some(),
+        Logical::Exists(path) => QueryWalk::new(path, root, current).next(budget)?.is_some(),
         Logical::Compare(left, comparison, right) => {
             let left = side(left, root, current, budget)?;
             let right = side(right, root, current, budget)?;
@@ -438,7 +438,7 @@ fn side<'q, 'd: 'q, M: Mode>(
             length(&inner, budget)?.map_or(Side::Nothing, Side::Count)
         }
         Operand::Count(path) => {
-            let mut walk = Walk::new(path, root, current);
+            let mut walk = QueryWalk::new(path, root, current);
             let mut count = 0;
             while walk.next(budget)?.is_some() {
                 count += 1;
@@ -446,7 +446,7 @@ fn side<'q, 'd: 'q, M: Mode>(
             Side::Count(count)
         }
         Operand::Value(path) => {
-            let mut walk = Walk::new(path, root, current);
+            let mut walk = QueryWalk::new(path, root, current);
             let first = walk.next(budget)?;
             let more = first.is_some() && walk.next(budget)?.is_some();
             of(first.filter(|_| !more))
