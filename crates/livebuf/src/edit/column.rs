@@ -2,7 +2,7 @@
 //! (EDITING 6, 9, 10).
 //!
 //! An array by itself without gaps is a column like those of tables and lists. It differs by
-//! [`Rules`] only. Each edit is a [`Step`]. The same code counts its bytes and writes them (see
+//! [`Rules`] only. Each edit is a [`ColumnEdit`]. The same code counts its bytes and writes them (see
 //! [`sink`](super::sink)).
 
 use super::dissolve::{materialize, store};
