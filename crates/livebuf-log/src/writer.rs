@@ -63,7 +63,7 @@ impl Default for LogOptions {
 }
 
 impl LogOptions {
-    /// No sync by itself; groups of up to 65,536 rows or about 8 MiB; compacts itself when 64 KiB
+    /// No sync by itself; groups of up to 65,536 rows or about 8 MiB; compacts itself when 16 KiB
     /// or more are wasted.
     pub fn new() -> LogOptions {
         LogOptions::default()
