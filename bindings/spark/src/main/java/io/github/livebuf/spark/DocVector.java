@@ -120,6 +120,11 @@ final class DocVector extends ColumnVector {
         }
     }
 
+    /** Whether a column of the document is read as a type of Spark as it lies there: all of its values are of the type. */
+    static boolean readsSlots(String name, DataType type) {
+        return stored(name, type) != NONE;
+    }
+
     /** How a column of the document is read at once as a type of Spark. */
     private static int stored(String name, DataType type) {
         int code = switch (name) {
@@ -326,7 +331,15 @@ final class DocVector extends ColumnVector {
 
     @Override
     public float getFloat(int i) {
-        return stored == F32 ? slots.getFloat(4 * (first + i)) : (float) getDouble(i);
+        if (stored == F32) {
+            return slots.getFloat(4 * (first + i));
+        }
+        double x = getDouble(i);
+        // Who asks for FLOAT has doubles rounded, but integers are not, as in a DOUBLE.
+        if ((float) x != x && value(i).kind() != Kind.FLOAT) {
+            throw wrong(i, value(i));
+        }
+        return (float) x;
     }
 
     @Override

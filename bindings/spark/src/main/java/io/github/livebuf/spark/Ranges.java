@@ -13,14 +13,15 @@ import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.filter.And;
 import org.apache.spark.sql.connector.expressions.filter.Or;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
-import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DataType;
 
 import io.github.livebuf.Column;
 import io.github.livebuf.LivebufException;
 
 /**
  * Says of which blocks no row can pass a filter: where a column lies in one run, by its minimum and its maximum, which
- * take one pass over that run.
+ * take one pass over that run. Nothing is said where a value may change as it is read, or may be an error, since Spark
+ * compares what was read, and an error should not depend on the filter.
  */
 final class Ranges {
     private Ranges() {}
@@ -55,11 +56,13 @@ final class Ranges {
         if (!understands(p)) {
             return true;
         }
-        Range range = range(block, ((NamedReference) p.children()[0]).fieldNames());
+        Expression[] given = p.children();
+        // Spark has made the literals values of the column's type.
+        Range range = range(block, ((NamedReference) given[0]).fieldNames(), ((Literal<?>) given[1]).dataType());
         if (range == null) {
             return true;
         }
-        return Arrays.stream(p.children()).skip(1).anyMatch(x -> {
+        return Arrays.stream(given).skip(1).anyMatch(x -> {
             int low = range.low.compareTo(number(x));
             int high = range.high.compareTo(number(x));
             return switch (p.name()) {
@@ -78,26 +81,19 @@ final class Ranges {
         if (x instanceof Integer || x instanceof Long || x instanceof Short || x instanceof Byte) {
             return BigDecimal.valueOf(((Number) x).longValue());
         }
-        if (x instanceof Decimal d) {
-            return d.toJavaBigDecimal();
-        }
         boolean isFloat = x instanceof Double || x instanceof Float;
         return isFloat && Double.isFinite(((Number) x).doubleValue())
             ? new BigDecimal(((Number) x).doubleValue()) : null;
     }
 
     /** The range of a column in a block; null where it is not known. Slots without a value count as 0. */
-    private static Range range(Rows.Block block, String[] path) {
+    private static Range range(Rows.Block block, String[] path, DataType type) {
         try {
             Column c = block.array().column(path);
             int from = block.first();
             int to = from + block.count();
-            return switch (c.type()) {
-                case "i8", "i16", "u8", "u16", "u32", "i32", "i64", "date", "date and time", "timestamp" ->
-                    integers(c, from, to);
-                case "f32", "f64" -> floats(c, from, to);
-                default -> null;
-            };
+            return !DocVector.readsSlots(c.type(), type) ? null
+                : c.type().equals("f32") || c.type().equals("f64") ? floats(c, from, to) : integers(c, from, to);
         } catch (LivebufException e) {
             return null; // it shows when the values are read
         }
