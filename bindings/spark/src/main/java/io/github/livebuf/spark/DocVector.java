@@ -33,7 +33,7 @@ import io.github.livebuf.Value;
  */
 final class DocVector extends ColumnVector {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm:ss.SSSSSS", Locale.ROOT);
-    private static final long EXACT = 1L << 53; // integers up to here are doubles
+    private static final double EXACT = 1L << 53; // all integers below it are doubles
 
     // How numbers lie in the document; NONE where each value is looked up.
     private static final int NONE = 0;
@@ -324,6 +324,12 @@ final class DocVector extends ColumnVector {
         }
     }
 
+    /** Whether a double holds an integer. */
+    static boolean isDouble(Value integer) {
+        double x = integer.asDouble();
+        return Math.abs(x) < EXACT || new BigDecimal(x).compareTo(integer.asBigDecimal()) == 0;
+    }
+
     /** Microseconds since 1970, as Spark counts. */
     static long micros(Instant moment) {
         return ChronoUnit.MICROS.between(Instant.EPOCH, moment);
@@ -358,7 +364,7 @@ final class DocVector extends ColumnVector {
             Value v = value(i);
             boolean fits = switch (v.kind()) {
                 case FLOAT -> true;
-                case INT -> Math.abs(v.asLong()) <= EXACT || (long) v.asDouble() == v.asLong();
+                case INT, UINT -> isDouble(v);
                 default -> false;
             };
             if (!fits) {

@@ -1,5 +1,6 @@
 package io.github.livebuf.spark;
 
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -29,6 +30,7 @@ import io.github.livebuf.Value;
 final class Found {
     private static final int MAX_FIELDS = 1024; // keys of an object within a row
     private static final int MAX_DEPTH = 64;
+    private static final DecimalType UNSIGNED = DataTypes.createDecimalType(20, 0); // integers, some above BIGINT
 
     /** The numbers, which some types hold together. */
     private static final Set<Kind> NUMBERS =
@@ -39,7 +41,8 @@ final class Found {
     private boolean exists; // whether there is a value or a null
     private boolean negative;
     private boolean rounded; // an integer that a double does not hold
-    private int scale;
+    private int whole; // most digits before the point
+    private int scale; // and behind it
     private final Map<String, Found> fields = new LinkedHashMap<>();
     private Found elements;
 
@@ -83,8 +86,8 @@ final class Found {
             case "struct" -> Kind.OBJECT;
             default -> null;
         };
-        // Integers within lists may meet floats of other lists, so they are looked at.
-        if (kind == null || kind == Kind.INT && path.length == 0) {
+        // Integers within lists may meet floats of other lists, so they are looked at; those of a column meet none.
+        if (kind == null || kind == Kind.INT && depth > path.length) {
             for (int i = 0; i < c.size(); i++) {
                 add(c.get(i));
             }
@@ -120,12 +123,10 @@ final class Found {
         kinds.add(v.kind());
         switch (v.kind()) {
             case INT -> {
-                long x = v.asLong();
-                negative |= x < 0;
-                rounded |= (long) (double) x != x || x == Long.MAX_VALUE;
+                negative |= v.asLong() < 0;
+                digits(v);
             }
-            case UINT -> rounded |= v.asBigInteger().getLowestSetBit() < 11;
-            case DECIMAL -> scale = Math.max(scale, v.asBigDecimal().scale());
+            case UINT, DECIMAL -> digits(v);
             case OBJECT -> {
                 if (depth < MAX_DEPTH) {
                     for (Member m : v.members()) {
@@ -143,6 +144,14 @@ final class Found {
             }
             default -> { }
         }
+    }
+
+    /** Counts the digits of an integer or a decimal, and whether a double holds it. */
+    private void digits(Value v) {
+        BigDecimal x = v.asBigDecimal();
+        whole = Math.max(whole, x.precision() - x.scale());
+        scale = Math.max(scale, x.scale());
+        rounded |= v.kind() != Kind.DECIMAL && !DocVector.isDouble(v);
     }
 
     private DataType type(String name) {
@@ -176,13 +185,14 @@ final class Found {
             return DataTypes.DoubleType;
         }
         if (!negative && Set.of(Kind.INT, Kind.UINT).containsAll(kinds)) {
-            return DataTypes.createDecimalType(20, 0);
+            return UNSIGNED;
         }
-        if (Set.of(Kind.INT, Kind.DECIMAL).containsAll(kinds)) {
-            return DataTypes.createDecimalType(38, scale);
+        if (kinds.contains(Kind.DECIMAL) && Set.of(Kind.INT, Kind.UINT, Kind.DECIMAL).containsAll(kinds)
+            && whole + scale <= DecimalType.MAX_PRECISION()) {
+            return DataTypes.createDecimalType(DecimalType.MAX_PRECISION(), scale);
         }
         throw new IllegalArgumentException("column " + name + " has numbers that no type of Spark holds together "
-            + kinds + ": give a schema in which it is DOUBLE, DECIMAL or STRING");
+            + kinds + ": give a schema in which it is STRING, or DECIMAL if none of them is a float");
     }
 
     private StructType struct(String above) {
@@ -193,7 +203,7 @@ final class Found {
 
     // --- schemas of several files
 
-    /** The columns of both schemas. Numbers have a wider type in common, and texts one with what is no container. */
+    /** The columns of both schemas. Most numbers have a type in common, and texts one with what is no container. */
     static StructType join(StructType one, StructType other) {
         return join("", one, other);
     }
@@ -229,7 +239,8 @@ final class Found {
         boolean doubles = a.equals(DataTypes.DoubleType) || b.equals(DataTypes.DoubleType);
         boolean longs = a.equals(DataTypes.LongType) || b.equals(DataTypes.LongType);
         boolean decimals = a instanceof DecimalType || b instanceof DecimalType;
-        if (doubles && (longs || decimals)) {
+        // A double holds no decimal, and integers one by one.
+        if (doubles && (longs || a.equals(UNSIGNED) || b.equals(UNSIGNED))) {
             return DataTypes.DoubleType;
         }
         if (decimals && (longs || a instanceof DecimalType && b instanceof DecimalType)) {

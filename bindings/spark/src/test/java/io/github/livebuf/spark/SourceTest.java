@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -174,6 +175,28 @@ class SourceTest {
         Dataset<Row> frame = spark.read().format("livebuf").schema("id smallint").load(folder.toString());
         Throwable error = assertThrows(Exception.class, () -> frame.filter("id < 5").collectAsList());
         assertTrue(messages(error).contains("the value 40000 (INT) is no SMALLINT"), () -> messages(error));
+    }
+
+    /** The schema was DOUBLE or DECIMAL(38, 20), and reading by it an error. */
+    @Test
+    void infersNoTypeThatDoesNotHoldAllNumbers() throws IOException {
+        // So many keys that differ that each row, and each list, is stored by itself.
+        Map<String, Object> one = new LinkedHashMap<>();
+        one.put("list", Collections.nCopies(50, Map.of("n", (1L << 53) + 1)));
+        Map<String, Object> other = new LinkedHashMap<>();
+        other.put("list", Collections.nCopies(50, Map.of("n", 0.5)));
+        for (int i = 0; i < 40; i++) {
+            one.put("x" + i, i);
+            other.put("y" + i, i);
+        }
+        noTypeHolds(List.of(one, other));
+        noTypeHolds(List.of(Map.of("n", new BigDecimal("1e30")), Map.of("n", new BigDecimal("1e-20"))));
+    }
+
+    private void noTypeHolds(List<?> rows) throws IOException {
+        Files.write(folder.resolve("a.lbuf"), Livebuf.encode(rows));
+        Throwable error = assertThrows(Exception.class, this::load);
+        assertTrue(messages(error).contains("has numbers that no type of Spark holds together"), () -> messages(error));
     }
 
     private void filters(String filter, long rows, long blocks) {
