@@ -421,25 +421,17 @@ final class DocVector extends ColumnVector {
     private UTF8String text(int i, Column from, int at) {
         try {
             Value v = from.get(at);
-            if (v.kind() != Kind.TEXT) {
-                String text = v.kind() == Kind.TIME ? TIME.format(v.asTime()) : v.toJson();
-                return UTF8String.fromString(text);
+            if (v.kind() == Kind.TIME) {
+                return UTF8String.fromString(TIME.format(v.asTime()));
             }
-            byte[] bytes = bytes(v.textBuffer());
-            UTF8String text = UTF8String.fromBytes(bytes);
-            if (!isValid && !isAscii(bytes) && !text.isValid()) {
+            UTF8String text = Functions.text(v);
+            if (v.kind() == Kind.TEXT && !isValid && !isAscii(text.getBytes()) && !text.isValid()) {
                 throw DataException.damaged(place.of(i, isElement), "the text is not UTF-8: the document is damaged");
             }
             return text;
         } catch (LivebufException e) {
             throw damaged(i, e);
         }
-    }
-
-    private static byte[] bytes(ByteBuffer buffer) {
-        byte[] bytes = new byte[buffer.remaining()];
-        buffer.get(bytes);
-        return bytes;
     }
 
     private static boolean isAscii(byte[] bytes) {
@@ -456,7 +448,7 @@ final class DocVector extends ColumnVector {
             Value v = value(i);
             return switch (v.kind()) {
                 case BYTES -> v.asBytes();
-                case TEXT -> bytes(v.textBuffer());
+                case TEXT -> Functions.text(v).getBytes();
                 case UUID -> {
                     UUID id = v.asUuid();
                     yield ByteBuffer.allocate(16).putLong(id.getMostSignificantBits())

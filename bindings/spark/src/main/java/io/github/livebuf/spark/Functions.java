@@ -20,6 +20,7 @@ import org.apache.spark.unsafe.types.VariantVal;
 
 import io.github.livebuf.Document;
 import io.github.livebuf.Editor;
+import io.github.livebuf.Kind;
 import io.github.livebuf.Livebuf;
 import io.github.livebuf.LivebufException;
 import io.github.livebuf.Member;
@@ -60,26 +61,30 @@ public final class Functions {
         };
     }
 
-    /** The text of a value, or the JSON of a container; null for null, and where there is none. */
+    /** The text of a value, as {@link #text(Value)} has it; null for null, and where there is none. */
     public static UTF8String text(byte[] doc, Pointer path, String function) {
         Value v = find(doc, path, function);
         try {
-            switch (v.kind()) {
-                case MISSING, NULL:
-                    return null;
-                case TEXT:
-                    ByteBuffer b = v.textBuffer();
-                    byte[] bytes = new byte[b.remaining()];
-                    b.get(bytes);
-                    return UTF8String.fromBytes(bytes);
-                default:
-                    String json = v.toJson();
-                    // Texts of dates, times, UUIDs and bytes have no escapes.
-                    return UTF8String.fromString(json.startsWith("\"") ? json.substring(1, json.length() - 1) : json);
-            }
+            return v.exists() && !v.isNull() ? text(v) : null;
         } catch (LivebufException e) {
             throw fault(path, function, e);
         }
+    }
+
+    /** A text, or the JSON of another value: that of dates, times, UUIDs and bytes without its quotes. */
+    static UTF8String text(Value v) {
+        if (v.kind() == Kind.TEXT) {
+            ByteBuffer b = v.textBuffer();
+            byte[] bytes = new byte[b.remaining()];
+            b.get(bytes);
+            return UTF8String.fromBytes(bytes);
+        }
+        if (v.kind() == Kind.FLOAT && !Double.isFinite(v.asDouble())) {
+            return UTF8String.fromString(Double.toString(v.asDouble())); // as Spark does; JSON has none
+        }
+        String json = v.toJson();
+        // No such text has an escape.
+        return UTF8String.fromString(json.startsWith("\"") ? json.substring(1, json.length() - 1) : json);
     }
 
     /** The JSON of a value; null where there is none. */
@@ -230,10 +235,8 @@ public final class Functions {
                 }
                 to.finishWritingArray(start, offsets);
             }
-            default -> { // times of day and UUIDs, for which not each version of Spark has a type
-                String json = v.toJson();
-                to.appendString(json.substring(1, json.length() - 1));
-            }
+            // Times of day and UUIDs, for which not each version of Spark has a type.
+            default -> to.appendString(text(v).toString());
         }
     }
 }

@@ -95,6 +95,9 @@ class FunctionsTest {
         assertEquals("1.50", ask("lb_get(d, '/price')"));
         assertEquals("2024-02-29", ask("lb_get(d, '/day')"));
         assertEquals(ID.toString(), ask("lb_get(d, '/uuid')"));
+        // NaN ended the job, since JSON has none.
+        assertEquals("NaN", ask("lb_get(lb_set(d, '/x', double('NaN')), '/x')"));
+        assertEquals("-Infinity", ask("lb_get(lb_set(d, '/x', double('-Infinity')), '/x')"));
         assertEquals("escaped", ask("lb_get(d, '/a~1b~0c')"));
         assertNull(ask("lb_get(d, '/none')"));
         assertNull(ask("lb_get(d, '/nowhere/at/all')"));

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -197,6 +198,15 @@ class SourceTest {
         Files.write(folder.resolve("a.lbuf"), Livebuf.encode(rows));
         Throwable error = assertThrows(Exception.class, this::load);
         assertTrue(messages(error).contains("has numbers that no type of Spark holds together"), () -> messages(error));
+    }
+
+    /** NaN ended the job, since JSON has none, and dates had the quotes of their JSON. */
+    @Test
+    void readsAnyScalarAsAText() throws IOException {
+        List<?> values = List.of(Double.NaN, Double.NEGATIVE_INFINITY, 0.5, "text", LocalDate.of(2024, 2, 29), true);
+        Files.write(folder.resolve("a.lbuf"), Livebuf.encode(values));
+        assertEquals(List.of("NaN", "-Infinity", "0.5", "text", "2024-02-29", "true"),
+            load().as(Encoders.STRING()).collectAsList());
     }
 
     private void filters(String filter, long rows, long blocks) {
