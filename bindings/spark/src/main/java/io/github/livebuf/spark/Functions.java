@@ -110,7 +110,7 @@ public final class Functions {
     public static byte[] set(byte[] doc, Pointer path, Object value, DataType type, String function) {
         try {
             Editor edit = Editor.open(doc.clone());
-            edit.set(path.toJsonPointer(edit.root()), plain(value, type));
+            path.set(edit, plain(value, type));
             return edit.toByteArray();
         } catch (LivebufException e) {
             throw fault(path, function, e);

@@ -8,6 +8,8 @@ import java.util.regex.Pattern;
 
 import org.apache.spark.unsafe.types.UTF8String;
 
+import io.github.livebuf.Editor;
+import io.github.livebuf.Handle;
 import io.github.livebuf.Key;
 import io.github.livebuf.Value;
 
@@ -18,16 +20,39 @@ import io.github.livebuf.Value;
 public final class Pointer implements Serializable {
     private static final long serialVersionUID = 1;
     private static final Pattern STEP = Pattern.compile("\\G(?:"
-        + "\\.([^.\\[\"]+)|(?:\\.\"([^\"]*)\"|\\[[\"']([^\"']*)[\"']\\])|\\[(\\d{1,9})\\]|\\[#-(\\d{1,9})\\])");
+        + "\\.([^.\\[\"]+)|(?:\\.\"([^\"]*)\"|\\[[\"']([^\"']*)[\"']\\])|\\[(\\d{1,9})\\]|\\[#-([1-9]\\d{0,8})\\])");
     private static final int NO_INDEX = Integer.MIN_VALUE;
+    private static final int END = Integer.MAX_VALUE;
 
     /**
      * A step.
      *
      * @param key of a member; null where the step is an index alone
-     * @param index of an element, counted from the end below 0; NO_INDEX where the step is a key alone
+     * @param index of an element, counted from the end below 0; NO_INDEX where the step is a key alone, and END where it
+     *     is the place behind the last element, at which there is nothing yet
      */
-    private record Step(Key key, int index) {}
+    private record Step(Key key, int index) {
+        /** The index of the element in an array; below 0 where it leads to none. */
+        private int at(Value array) {
+            return index >= 0 ? index : array.size() + index;
+        }
+
+        /** The value that it leads to, which may be missing. */
+        Value in(Value v) {
+            return v.isArray() || key == null ? v.get(at(v)) : v.get(key);
+        }
+
+        /** Sets the value that it leads to. A key in an array and an index in an object are errors. */
+        void set(Value v, Handle in, Object value) {
+            if (v.isArray() ? index == NO_INDEX : key != null) {
+                in.set(key.toString(), value);
+            } else if (index == END) {
+                in.push(new Object[] {value});
+            } else {
+                in.set(at(v), value);
+            }
+        }
+    }
 
     private final String text;
     private transient Step[] steps;
@@ -70,7 +95,7 @@ public final class Pointer implements Serializable {
             for (String step : text.substring(1).split("/", -1)) {
                 boolean isIndex = step.matches("0|[1-9]\\d{0,8}");
                 steps.add(new Step(Key.of(step.replace("~1", "/").replace("~0", "~")),
-                    isIndex ? Integer.parseInt(step) : NO_INDEX));
+                    isIndex ? Integer.parseInt(step) : step.equals("-") ? END : NO_INDEX));
             }
         }
         return steps.toArray(Step[]::new);
@@ -85,30 +110,22 @@ public final class Pointer implements Serializable {
     Value in(Value root) {
         Value v = root;
         for (Step step : steps) {
-            if (!v.isArray()) {
-                v = step.key == null ? v.get(-1) : v.get(step.key);
-            } else {
-                v = v.get(step.index >= 0 ? step.index : step.index == NO_INDEX ? -1 : v.size() + step.index);
-            }
+            v = step.in(v);
         }
         return v;
     }
 
-    /** The JSON pointer to the same value, to set it. */
-    String toJsonPointer(Value root) {
-        if (!text.startsWith("$")) {
-            return text;
+    /** Sets the value that it leads to. */
+    void set(Editor edit, Object value) {
+        if (steps.length == 0) {
+            edit.set("", value);
+            return;
         }
-        StringBuilder made = new StringBuilder();
-        Value v = root;
-        for (Step step : steps) {
-            int index = step.index < 0 ? v.size() + step.index : step.index;
-            String next = step.key == null ? String.valueOf(index)
-                : step.key.toString().replace("~", "~0").replace("/", "~1");
-            made.append('/').append(next);
-            v = v.pointer("/" + next);
+        Value v = edit.root();
+        for (int i = 0; i < steps.length - 1; i++) {
+            v = steps[i].in(v);
         }
-        return made.toString();
+        steps[steps.length - 1].set(v, edit.handle(v), value);
     }
 
     @Override

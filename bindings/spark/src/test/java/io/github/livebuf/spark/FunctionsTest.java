@@ -151,6 +151,9 @@ class FunctionsTest {
             + "'/user', parse_json('{\"id\": 8, \"x\": \"é\"}')), '/user')"));
         assertEquals("[1,2.5,null]", ask("lb_get(lb_set(d, '$.list[#-1]', null), '/list')"));
         assertEquals("[1,2.5,true,4]", ask("lb_get(lb_set(d, '/list/-', 4), '/list')"));
+        for (String path : List.of("/user/0", "/user/-", "$.user.\"0\"", "$.user.\"-\"", "$.list[#-3]", "/list/0", "")) {
+            assertEquals("5", ask("lb_get(lb_set(d, '" + path + "', 5), '" + path + "')"), path);
+        }
         Object set = ask("lb_set(lb_set(lb_set(lb_set(lb_set(d, '/day', date'0001-01-01'), '/moment', "
             + "timestamp'1969-12-31 23:59:59.999999Z'), '/price', 12.345BD), '/bytes', X'01'), '/list', "
             + "to_variant_object(array(named_struct('a', 1.5D))))");
@@ -176,6 +179,13 @@ class FunctionsTest {
         fails("lb_get(d)", "docs", "lb_get(doc, path): it was given 1 arguments");
         fails("lb_set(d, '/a', array(1))", "docs", "a scalar or a VARIANT: to_variant_object makes one");
         fails("lb_set(d, '/no/where', 1)", "docs", "lb_set(doc, '/no/where'): ");
+        // It added a member "0", set element 0, or added an element, where lb_get finds nothing.
+        fails("lb_set(d, '$[0]', 1)", "docs", "lb_set(doc, '$[0]'): the value is an object, and not an array");
+        fails("lb_set(d, '$.user[#-1]', 1)", "docs", "lb_set(doc, '$.user[#-1]'): the value is an object");
+        fails("lb_set(d, '$.list.\"0\"', 1)", "docs", "the value is an array, and not an object");
+        fails("lb_set(d, '$.list.\"-\"', 1)", "docs", "the value is an array, and not an object");
+        fails("lb_set(d, '$.list[#-4]', 1)", "docs", "lb_set(doc, '$.list[#-4]'): the array has 3 elements");
+        fails("lb_get(d, '$.list[#-0]')", "docs", "is no path");
         fails("lb_from_json('{')", "docs", "lb_from_json: ");
     }
 
