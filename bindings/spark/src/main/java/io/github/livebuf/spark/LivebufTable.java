@@ -117,7 +117,9 @@ final class LivebufTable implements SupportsRead {
     }
 
     /** Some rows of a file. */
-    record Part(String file, long from, long to) implements InputPartition {}
+    record Part(String file, long from, long to) implements InputPartition {
+        static final long ALL = Long.MAX_VALUE; // where rows end that were not counted
+    }
 
     /**
      * What is read.
@@ -169,11 +171,15 @@ final class LivebufTable implements SupportsRead {
             return this;
         }
 
-        /** Files, and ranges of rows of those that are local or logs. */
+        /** Ranges of rows of files that are local or logs. Others are not opened: a document there is read whole. */
         @Override
         public InputPartition[] planInputPartitions() {
             List<Part> whole = new ArrayList<>();
             for (Files.Found file : files.find()) {
+                if (!Files.isLocal(file.name()) && !file.name().endsWith(".lblog")) {
+                    whole.add(new Part(file.name(), 0, Part.ALL));
+                    continue;
+                }
                 Long size = files.guard(() -> {
                     try (Rows rows = files.open(file.name())) {
                         return rows.size();
@@ -183,13 +189,13 @@ final class LivebufTable implements SupportsRead {
                     whole.add(new Part(file.name(), 0, size));
                 }
             }
-            long rows = whole.stream().mapToLong(Part::to).sum();
+            long rows = whole.stream().mapToLong(Part::to).filter(n -> n < Part.ALL).sum();
             long cores = SparkSession.active().sparkContext().defaultParallelism();
             long most = files.options.partitionRows() > 0 ? files.options.partitionRows()
                 : Math.max(Math.min((rows + cores - 1) / cores, MAX_PARTITION), Rows.BLOCK);
             List<Part> parts = new ArrayList<>();
             for (Part file : whole) {
-                long each = Files.isLocal(file.file) || file.file.endsWith(".lblog") ? most : Long.MAX_VALUE;
+                long each = file.to < Part.ALL ? most : Part.ALL;
                 for (long from = 0; from < file.to; from += Math.min(each, file.to - from)) {
                     parts.add(new Part(file.file, from, from + Math.min(each, file.to - from)));
                 }

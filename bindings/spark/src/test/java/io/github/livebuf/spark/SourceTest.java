@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
@@ -14,10 +15,13 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.DataFrameReader;
 import org.apache.spark.sql.Encoders;
@@ -207,6 +211,37 @@ class SourceTest {
         Files.write(folder.resolve("a.lbuf"), Livebuf.encode(values));
         assertEquals(List.of("NaN", "-Infinity", "0.5", "text", "2024-02-29", "true"),
             load().as(Encoders.STRING()).collectAsList());
+    }
+
+    /** The local file system by a name that is not, which counts what is opened. */
+    public static final class Elsewhere extends RawLocalFileSystem {
+        static final AtomicInteger OPENED = new AtomicInteger();
+
+        @Override
+        public URI getUri() {
+            return URI.create("elsewhere:///");
+        }
+
+        @Override
+        public FSDataInputStream open(org.apache.hadoop.fs.Path path, int bufferSize) throws IOException {
+            OPENED.incrementAndGet();
+            return super.open(path, bufferSize);
+        }
+    }
+
+    /** The driver read each document whole to count its rows, before a task read it again. */
+    @Test
+    void plansDocumentsElsewhereWithoutOpeningThem() throws IOException {
+        document("a.lbuf", 0, 10);
+        document("b.lbuf", 10, 30);
+        spark.sparkContext().hadoopConfiguration().set("fs.elsewhere.impl", Elsewhere.class.getName());
+        String there = "elsewhere:" + folder;
+        Dataset<Row> frame = spark.read().format("livebuf").schema("id bigint")
+            .load(there + "/a.lbuf", there + "/b.lbuf");
+        assertEquals(2, frame.javaRDD().getNumPartitions());
+        assertEquals(0, Elsewhere.OPENED.get());
+        assertEquals(435, frame.selectExpr("sum(id)").first().getLong(0));
+        assertEquals(2, Elsewhere.OPENED.get());
     }
 
     private void filters(String filter, long rows, long blocks) {
