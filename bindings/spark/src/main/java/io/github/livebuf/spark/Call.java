@@ -70,7 +70,7 @@ public final class Call extends Expression implements Serializable {
 
     private final Function function;
     private final Seq<Expression> children;
-    private transient Pointer last; // that of the last row
+    private transient volatile Pointer last; // that of the last row; plans share a call, so threads may, too
 
     Call(Function function, Seq<Expression> children) {
         this.function = function;
@@ -132,15 +132,16 @@ public final class Call extends Expression implements Serializable {
             return Functions.fromJson((UTF8String) doc, function.sqlName);
         }
         byte[] bytes = (byte[]) doc;
-        last = Pointer.of((UTF8String) path, last);
+        Pointer pointer = Pointer.of((UTF8String) path, last);
+        last = pointer;
         return switch (function) {
-            case GET -> Functions.text(bytes, last, function.sqlName);
-            case JSON -> Functions.json(bytes, last, function.sqlName);
-            case VARIANT -> Functions.variant(bytes, last, function.sqlName);
-            case SET -> Functions.set(bytes, last, children.apply(2).eval(row), children.apply(2).dataType(),
+            case GET -> Functions.text(bytes, pointer, function.sqlName);
+            case JSON -> Functions.json(bytes, pointer, function.sqlName);
+            case VARIANT -> Functions.variant(bytes, pointer, function.sqlName);
+            case SET -> Functions.set(bytes, pointer, children.apply(2).eval(row), children.apply(2).dataType(),
                 function.sqlName);
             default -> {
-                Value v = Functions.find(bytes, last, function.sqlName);
+                Value v = Functions.find(bytes, pointer, function.sqlName);
                 yield switch (function) {
                     case GET_BIGINT -> v.kind() == Kind.INT ? (Object) v.asLong() : null;
                     case GET_DOUBLE -> Functions.isNumber(v) ? (Object) Functions.toDouble(v) : null;

@@ -17,17 +17,25 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+
+import scala.jdk.javaapi.CollectionConverters;
 
 import io.github.livebuf.Document;
 import io.github.livebuf.Livebuf;
@@ -187,6 +195,19 @@ class FunctionsTest {
         fails("lb_set(d, '$.list[#-4]', 1)", "docs", "lb_set(doc, '$.list[#-4]'): the array has 3 elements");
         fails("lb_get(d, '$.list[#-0]')", "docs", "is no path");
         fails("lb_from_json('{')", "docs", "lb_from_json: ");
+    }
+
+    /** Between two threads, a row got the path of the other one. */
+    @Test
+    void threadsMayShareACall() {
+        Expression doc = new BoundReference(0, DataTypes.BinaryType, true);
+        Expression path = new BoundReference(1, DataTypes.StringType, true);
+        Call call = new Call(Call.Function.GET_BIGINT, CollectionConverters.asScala(List.of(doc, path)).toList());
+        byte[] bytes = Livebuf.fromJson("[0, 1]");
+        assertTrue(IntStream.range(0, 5_000_000).parallel().allMatch(i -> {
+            UTF8String element = UTF8String.fromString("/" + i % 2);
+            return call.eval(new GenericInternalRow(new Object[] {bytes, element})).equals(i % 2L);
+        }));
     }
 
     private static void fails(String expression, String view, String message) {
