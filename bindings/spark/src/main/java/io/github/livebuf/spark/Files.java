@@ -68,23 +68,20 @@ final class Files implements Serializable {
     private List<Found> find(Path path) throws IOException {
         FileSystem fs = system(path);
         List<Found> found = new ArrayList<>();
-        FileStatus[] there = fs.exists(path) ? new FileStatus[] {fs.getFileStatus(path)} : fs.globStatus(path);
-        if (there == null) {
-            return found;
-        }
-        boolean isFolder = there.length == 1 && there[0].isDirectory() && fs.exists(path);
-        if (isFolder) {
-            String root = there[0].getPath().toUri().getPath();
-            RemoteIterator<LocatedFileStatus> below = fs.listFiles(path, true);
+        boolean isNamed = fs.exists(path);
+        FileStatus[] there = isNamed ? new FileStatus[] {fs.getFileStatus(path)} : fs.globStatus(path);
+        for (FileStatus one : there == null ? new FileStatus[0] : there) {
+            if (one.isFile()) {
+                found.add(new Found(one.getPath().toString(), one.getLen()));
+                continue;
+            }
+            // The name of a folder that a glob finds counts as one in it does.
+            String root = one.getPath().toUri().getPath();
+            int start = isNamed ? root.length() : root.lastIndexOf('/');
+            RemoteIterator<LocatedFileStatus> below = fs.listFiles(one.getPath(), true);
             while (below.hasNext()) {
                 FileStatus file = below.next();
-                if (isWanted(file.getPath().toUri().getPath().substring(root.length()))) {
-                    found.add(new Found(file.getPath().toString(), file.getLen()));
-                }
-            }
-        } else {
-            for (FileStatus file : there) {
-                if (file.isFile()) {
+                if (isWanted(file.getPath().toUri().getPath().substring(start))) {
                     found.add(new Found(file.getPath().toString(), file.getLen()));
                 }
             }

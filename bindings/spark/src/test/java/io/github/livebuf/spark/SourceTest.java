@@ -244,6 +244,18 @@ class SourceTest {
         assertEquals(2, Elsewhere.OPENED.get());
     }
 
+    /** Folders that a glob finds were passed over. */
+    @Test
+    void readsFoldersThatAGlobFinds() throws IOException {
+        for (String name : List.of("year=1", "year=2/month", "_temporary")) {
+            Files.createDirectories(folder.resolve(name));
+            document(name + "/a.lbuf", 0, 10);
+        }
+        document("b.lbuf", 10, 30);
+        assertEquals(20, spark.read().format("livebuf").load(folder + "/year=*").count());
+        assertEquals(40, spark.read().format("livebuf").load(folder + "/*").count());
+    }
+
     private void filters(String filter, long rows, long blocks) {
         Dataset<Row> frame = load().filter(filter).select("id", "text");
         assertEquals(rows, frame.collectAsList().size(), filter);
