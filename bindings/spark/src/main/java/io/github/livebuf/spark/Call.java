@@ -15,15 +15,11 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.JavaCode;
-import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.NullType;
 import org.apache.spark.sql.types.StringType;
-import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.types.VariantType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 import scala.collection.immutable.IndexedSeq;
@@ -84,12 +80,12 @@ public final class Call extends Expression implements Serializable {
         for (int i = 0; i < n && wrong == null; i++) {
             DataType type = children.apply(i).dataType();
             boolean isText = i == 1 || function == Function.FROM_JSON;
-            boolean good = i == 2
-                ? !(type instanceof StructType || type instanceof ArrayType || type instanceof MapType)
-                : type instanceof NullType || (isText ? type instanceof StringType : type instanceof BinaryType);
+            boolean good = type instanceof NullType || (i == 2 ? Functions.isStored(type)
+                : isText ? type instanceof StringType : type instanceof BinaryType);
             if (!good) {
-                wrong = "argument " + (i + 1) + " is " + type.sql() + ", and must be " + (i == 2
-                    ? "a scalar or a VARIANT: to_variant_object makes one" : isText ? "STRING" : "BINARY");
+                wrong = "argument " + (i + 1) + " is " + type.sql() + ", and must be "
+                    + (i == 2 ? "a scalar that documents have, or a VARIANT: to_variant_object makes one"
+                    : isText ? "STRING" : "BINARY");
             }
         }
         return wrong == null ? TypeCheckResult.TypeCheckSuccess$.MODULE$

@@ -8,6 +8,7 @@ import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.Set;
 import java.util.UUID;
 
 import org.apache.spark.sql.types.ArrayType;
@@ -34,6 +35,9 @@ import io.github.livebuf.Value;
 final class DocVector extends ColumnVector {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm:ss.SSSSSS", Locale.ROOT);
     private static final double EXACT = 1L << 53; // all integers below it are doubles
+
+    private static final Set<String> SCALARS = Set.of("boolean", "byte", "short", "integer", "long", "float", "double",
+        "binary", "date", "timestamp", "timestamp_ntz");
 
     // How numbers lie in the document; NONE where each value is looked up.
     private static final int NONE = 0;
@@ -120,7 +124,12 @@ final class DocVector extends ColumnVector {
         }
     }
 
-    /** Whether a column of the document is read as a type of Spark as it lies there: all of its values are of the type. */
+    /** Whether documents have scalars of a type. Spark has others that are numbers to it, such as intervals. */
+    static boolean isScalar(DataType type) {
+        return type instanceof StringType || type instanceof DecimalType || SCALARS.contains(type.typeName());
+    }
+
+    /** Whether a column of the document is read as a type of Spark as it lies there: all values are of that type. */
     static boolean readsSlots(String name, DataType type) {
         return stored(name, type) != NONE;
     }

@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.Map;
 
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DayTimeIntervalType;
 import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.VariantType;
+import org.apache.spark.sql.types.YearMonthIntervalType;
 import org.apache.spark.types.variant.Variant;
 import org.apache.spark.types.variant.VariantBuilder;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -117,21 +120,38 @@ public final class Functions {
         }
     }
 
+    /** Whether values of a type can be set. */
+    static boolean isStored(DataType type) {
+        return DocVector.isScalar(type) || type instanceof VariantType || type instanceof DayTimeIntervalType
+            || type instanceof YearMonthIntervalType;
+    }
+
     /** A value of Spark as one of Java that has a place in a document. */
     private static Object plain(Object value, DataType type) {
-        if (value instanceof UTF8String text) {
+        if (value == null) {
+            return null;
+        } else if (value instanceof UTF8String text) {
             return text.toString();
         } else if (value instanceof Decimal d) {
             return d.toJavaBigDecimal();
         } else if (value instanceof VariantVal v) {
             return plain(new Variant(v.getValue(), v.getMetadata()));
+        } else if (type instanceof DayTimeIntervalType) {
+            return duration("PT", BigDecimal.valueOf((long) value, 6), "S"); // of microseconds
+        } else if (type instanceof YearMonthIntervalType) {
+            return duration("P", BigDecimal.valueOf((int) value), "M");
         }
-        return value == null ? null : switch (type.typeName()) {
+        return switch (type.typeName()) {
             case "date" -> LocalDate.ofEpochDay((int) value);
             case "timestamp" -> moment((long) value);
             case "timestamp_ntz" -> moment((long) value).atOffset(ZoneOffset.UTC).toLocalDateTime();
             default -> value;
         };
+    }
+
+    /** A text by ISO 8601, such as PT1.500000S, which durations are in every language. */
+    private static String duration(String start, BigDecimal count, String unit) {
+        return (count.signum() < 0 ? "-" : "") + start + count.abs().toPlainString() + unit;
     }
 
     private static Instant moment(long micros) {

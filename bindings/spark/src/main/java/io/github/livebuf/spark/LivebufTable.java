@@ -24,11 +24,9 @@ import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.types.ArrayType;
-import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.types.VariantType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
@@ -52,7 +50,7 @@ final class LivebufTable implements SupportsRead {
             Arrays.stream(s.fields()).forEach(f -> check(name + "." + f.name(), f.dataType()));
         } else if (type instanceof ArrayType a) {
             check(name + "[]", a.elementType());
-        } else if (!(type instanceof AtomicType) || type instanceof VariantType) {
+        } else if (!DocVector.isScalar(type)) {
             throw new IllegalArgumentException("column " + name + " is " + type.sql()
                 + ", which livebuf does not read: take BINARY, STRUCT or another type of the schema that is inferred");
         }

@@ -28,8 +28,8 @@ public final class Pointer implements Serializable {
      * A step.
      *
      * @param key of a member; null where the step is an index alone
-     * @param index of an element, counted from the end below 0; NO_INDEX where the step is a key alone, and END where it
-     *     is the place behind the last element, at which there is nothing yet
+     * @param index of an element, counted from the end below 0; NO_INDEX where the step is a key alone, END where it is
+     *     the place behind the last element, at which there is nothing yet
      */
     private record Step(Key key, int index) {
         /** The index of the element in an array; below 0 where it leads to none. */

@@ -159,9 +159,13 @@ class FunctionsTest {
             + "'/user', parse_json('{\"id\": 8, \"x\": \"é\"}')), '/user')"));
         assertEquals("[1,2.5,null]", ask("lb_get(lb_set(d, '$.list[#-1]', null), '/list')"));
         assertEquals("[1,2.5,true,4]", ask("lb_get(lb_set(d, '/list/-', 4), '/list')"));
-        for (String path : List.of("/user/0", "/user/-", "$.user.\"0\"", "$.user.\"-\"", "$.list[#-3]", "/list/0", "")) {
+        for (String path : List.of("/user/0", "/user/-", "$.user.\"0\"", "$.user.\"-\"", "$.list[#-3]", "")) {
             assertEquals("5", ask("lb_get(lb_set(d, '" + path + "', 5), '" + path + "')"), path);
         }
+        // Intervals were numbers.
+        assertEquals("PT93784.500000S", ask("lb_get(lb_set(d, '/x', interval '1 02:03:04.5' day to second), '/x')"));
+        assertEquals("-PT0.000001S", ask("lb_get(lb_set(d, '/x', interval '-0.000001' second), '/x')"));
+        assertEquals("-P14M", ask("lb_get(lb_set(d, '/x', interval '-1-2' year to month), '/x')"));
         Object set = ask("lb_set(lb_set(lb_set(lb_set(lb_set(d, '/day', date'0001-01-01'), '/moment', "
             + "timestamp'1969-12-31 23:59:59.999999Z'), '/price', 12.345BD), '/bytes', X'01'), '/list', "
             + "to_variant_object(array(named_struct('a', 1.5D))))");
@@ -185,7 +189,8 @@ class FunctionsTest {
         fails("lb_get(d, 5)", "docs", "lb_get(doc, path): argument 2 is INT, and must be STRING");
         fails("lb_get('text', '/a')", "docs", "lb_get(doc, path): argument 1 is STRING, and must be BINARY");
         fails("lb_get(d)", "docs", "lb_get(doc, path): it was given 1 arguments");
-        fails("lb_set(d, '/a', array(1))", "docs", "a scalar or a VARIANT: to_variant_object makes one");
+        fails("lb_set(d, '/a', array(1))", "docs", "a scalar that documents have, or a VARIANT: to_variant_object");
+        fails("lb_set(d, '/a', make_interval(1))", "docs", "lb_set(doc, path, value): argument 3 is INTERVAL");
         fails("lb_set(d, '/no/where', 1)", "docs", "lb_set(doc, '/no/where'): ");
         // It added a member "0", set element 0, or added an element, where lb_get finds nothing.
         fails("lb_set(d, '$[0]', 1)", "docs", "lb_set(doc, '$[0]'): the value is an object, and not an array");

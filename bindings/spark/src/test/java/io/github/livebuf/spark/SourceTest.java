@@ -285,9 +285,11 @@ class SourceTest {
     @Test
     void refusesTypesThatNoDocumentHas() throws IOException {
         document("a.lbuf", 0, 1);
-        Throwable error = assertThrows(Exception.class, () -> spark.read().format("livebuf")
-            .schema("id map<string, int>").load(folder.toString()).collectAsList());
-        assertTrue(messages(error).contains("column id is MAP<STRING, INT>, which livebuf does not read"),
-            () -> messages(error));
+        for (String type : List.of("MAP<STRING, INT>", "INTERVAL DAY")) {
+            Throwable error = assertThrows(Exception.class, () -> spark.read().format("livebuf")
+                .schema("id " + type).load(folder.toString()).collectAsList());
+            assertTrue(messages(error).contains("column id is " + type + ", which livebuf does not read"),
+                () -> messages(error));
+        }
     }
 }
