@@ -117,7 +117,8 @@ final class BlockReader implements PartitionReader<ColumnarBatch> {
 
     @Override
     public CustomTaskMetric[] currentMetricsValues() {
-        return new CustomTaskMetric[] {metric("blocksRead", read), metric("blocksSkipped", skipped)};
+        return new CustomTaskMetric[] {metric(LivebufTable.BlocksRead.NAME, read),
+            metric(LivebufTable.BlocksSkipped.NAME, skipped)};
     }
 
     private static CustomTaskMetric metric(String name, long value) {

@@ -224,12 +224,14 @@ final class LivebufTable implements SupportsRead {
 
     /** How many blocks of rows were handed to Spark. */
     public static final class BlocksRead extends CustomSumMetric {
+        static final String NAME = "blocksRead";
+
         /** For Spark. */
         public BlocksRead() {}
 
         @Override
         public String name() {
-            return "blocksRead";
+            return NAME;
         }
 
         @Override
@@ -240,12 +242,14 @@ final class LivebufTable implements SupportsRead {
 
     /** How many blocks of rows the filters passed over. */
     public static final class BlocksSkipped extends CustomSumMetric {
+        static final String NAME = "blocksSkipped";
+
         /** For Spark. */
         public BlocksSkipped() {}
 
         @Override
         public String name() {
-            return "blocksSkipped";
+            return NAME;
         }
 
         @Override
