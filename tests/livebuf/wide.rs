@@ -70,6 +70,37 @@ fn wide_rows_take_their_share() {
     }
 }
 
+/// Bug: an object of more than 255 members, which stood by itself behind rows of the same keys, was
+/// written as a record, because its keys came as those of the rows had. A record has at most 255, so the
+/// document was damaged. Such an object is a map.
+#[test]
+fn an_object_with_the_keys_of_wide_rows_is_a_map() {
+    for keys in [255, 256, 257, 300] {
+        let members: Vec<_> =
+            (0..keys).map(|number| format!("\"{}\":{number}", key(number))).collect();
+        let wide = format!("{{{}}}", members.join(","));
+        for text in [
+            format!(r#"{{"rows":[{wide},{wide},{wide}],"one":{wide}}}"#),
+            format!(r#"{{"rows":[{wide},{wide}],"one":{{"two":{wide}}},"more":[1,{wide}]}}"#),
+            format!(r#"[[{wide},{wide}],{{"one":{wide}}},{wide},[{wide}]]"#),
+        ] {
+            let read = livebuf_json::from_str(&text).unwrap();
+            read.doc().validate().unwrap();
+            assert_eq!(livebuf_json::to_string(&read.doc().root()).unwrap(), text);
+            // The same by values, whose keys are given one by one.
+            let mut encoder = Encoder::new();
+            for _ in 0..2 {
+                encoder.restart(VecStorage::default(), EncodeOptions::default());
+                encoder.value(&read.doc().root()).unwrap();
+                assert_eq!(encoder.finish_one().unwrap().as_bytes(), read.as_bytes());
+            }
+            if keys > 255 {
+                assert!(regions(&read, RegionKind::Map) > 0);
+            }
+        }
+    }
+}
+
 #[test]
 fn each_column_is_found() {
     for keys in [255, 256, 257, 1_000, 65_535] {

@@ -297,7 +297,9 @@ export class Builder extends Stack {
     }
     next ??= keys.longer(node, key);
     if (next === null) return false;
-    node.child = next;
+    // The key behind the last one of a record is asked for each time: it makes a row of what waits, and a map of what
+    // does not.
+    if (node.depth !== L.MAX_FIELDS) node.child = next;
     frame.node = next;
     if (frame.met !== null) frame.met.add(key);
     return true;

@@ -294,7 +294,11 @@ impl Keys {
                 self.add_child(node, key)?
             }
         };
-        self.lists[node as usize].child = child;
+        // The key behind the last one of a record is asked for each time: it makes a row of what waits
+        // and a map of what does not.
+        if usize::from(self.lists[node as usize].depth) != MAX_FIELDS {
+            self.lists[node as usize].child = child;
+        }
         self.use_list(child);
         Ok(Next::List(child))
     }
