@@ -16,6 +16,7 @@ import {
   SCALAR,
   slotValue,
   valuesAt,
+  wholeIndex,
 } from "./read.js";
 import { viewAt } from "./view.js";
 
@@ -141,8 +142,9 @@ export class Column {
     return copy;
   }
 
-  /** Whether value i is there, and is not null. */
+  /** Whether value i is there, and is not null; from the end if i is negative. */
   isValid(i: number): boolean {
+    i = wholeIndex(i, this.length);
     if (this.#gathered !== undefined) return this.#gathered[i] !== undefined && this.#gathered[i] !== null;
     return i >= 0 && i < this.length && this.#cursor(i).tag > L.NULL;
   }
@@ -153,9 +155,9 @@ export class Column {
     return cursor;
   }
 
-  /** Value i: `undefined` where it is missing, `null` where it is null. */
+  /** Value i, from the end if i is negative: `undefined` where it is missing, `null` where it is null. */
   at(i: number): unknown {
-    if (i < 0) i += this.length;
+    i = wholeIndex(i, this.length);
     if (!(i >= 0 && i < this.length)) return undefined;
     if (this.#gathered !== undefined) return this.#gathered[i];
     const gap = gapAt(this.#m, this.#header, this.#first + i);

@@ -23,7 +23,7 @@ import { type Key, keyOf } from "./key.js";
 import * as L from "./layout.js";
 import { load, Memory, type Source } from "./memory.js";
 import { plain } from "./object.js";
-import { ARRAY, Cursor, columnsOf, extraOf, findInShape, isNested, MAP, ROW, SCALAR } from "./read.js";
+import { ARRAY, Cursor, columnsOf, extraOf, findInShape, isNested, MAP, ROW, SCALAR, wholeIndex } from "./read.js";
 import { check } from "./validate.js";
 import { isView, stateOf, viewAt, walk } from "./view.js";
 
@@ -170,8 +170,8 @@ export class Editor<T = unknown> extends Document<T> {
   /** Removes elements, and puts others in their place, as `Array.splice` does. Returns those removed, as plain values. */
   splice(target: Target, start: number, deleteCount = Infinity, ...values: unknown[]): unknown[] {
     const { cursor } = this.#array(target);
-    const from = start < 0 ? Math.max(0, cursor.count + start) : Math.min(start, cursor.count);
-    const n = Math.max(0, Math.min(deleteCount, cursor.count - from));
+    const from = Math.min(Math.max(wholeIndex(start, cursor.count), 0), cursor.count);
+    const n = Math.max(0, Math.min(Math.trunc(deleteCount) || 0, cursor.count - from));
     const removed: unknown[] = [];
     const element = new Cursor(this.memory);
     for (let i = from; i < from + n; i++) {

@@ -448,6 +448,12 @@ export function isFloat(m: Memory, header: number, slot: number, value: number):
   return bit(m, valuesAt(m, header) + (narrow ? L.word(4 * capacity) : 8 * capacity), slot) === 1;
 }
 
+/** A number as an index of an array, as `Array.at` takes it: cut to a whole one, and from the end if it is below 0. */
+export function wholeIndex(i: number, count: number): number {
+  const whole = Math.trunc(i) || 0;
+  return whole < 0 ? whole + count : whole;
+}
+
 /**
  * A place in a document: a value, which the cursor's fields describe. It is moved from a container to what is in it.
  * A container has the address of its block: of a record, of a map, of a row's table, of the header of an array's elements.

@@ -20,6 +20,7 @@ import {
   shapeCount,
   shapeKeys,
   slotValue,
+  wholeIndex,
 } from "./read.js";
 import type { Decimal, LocalDate, LocalDateTime, LocalTime, NumberText, Timestamp, Uuid } from "./scalar.js";
 
@@ -201,10 +202,11 @@ function memberOf(s: State, key: string): unknown {
   return child.view;
 }
 
-/** Element i of an array; `undefined` if it has none. */
+/** Element i of an array; from the end if i is negative, and `undefined` if it has none. */
 function elementOf(s: State, i: number): unknown {
   if (s.epoch !== s.m.epoch) s.refresh();
-  return i >= 0 && i < s.count ? slotOf(s, s.at, s.first + i, i) : undefined;
+  const at = wholeIndex(i, s.count);
+  return at >= 0 && at < s.count ? slotOf(s, s.at, s.first + at, at) : undefined;
 }
 
 function lengthOf(s: State): number {
@@ -467,7 +469,7 @@ export class ArrayView<E = unknown> extends Base {
   }
   /** Element i; from the end if i is negative. `undefined` if there is none. */
   at(i: number): View<E> {
-    return elementOf(Base.state(this), i < 0 ? i + this.length : i) as View<E>;
+    return elementOf(Base.state(this), i) as View<E>;
   }
   *[Symbol.iterator](): IterableIterator<View<E>> {
     for (let i = 0; i < this.length; i++) yield this.at(i);

@@ -257,6 +257,36 @@ test("values are nested in at most 1,000 levels", () => {
   validate(copy.bytes);
 });
 
+// Bug: a start or a count of `splice` that was not whole moved elements by a part of a slot, and NaN became the array's
+// count. Indexes of `at` read between two slots. They are cut to whole ones, as those of arrays.
+test("indexes and counts that are not whole are cut, or refused", () => {
+  const odd = [0.5, -0.5, 1.9, -1.9, NaN, Infinity, -Infinity, 99, -99];
+  for (const values of [[1.5, 2.5, 3.5], [1, 2, 3], ["a", "b", "c"], [true, null, 3]]) {
+    for (const start of odd) {
+      for (const deleteCount of odd) {
+        const doc = create({ a: values }) as Editor;
+        const model = [...values];
+        assert.deepEqual(doc.splice(["a"], start, deleteCount, 7.5), model.splice(start, deleteCount, 7.5));
+        is(doc, { a: model });
+      }
+    }
+    const doc = create({ a: values }) as Editor;
+    const array = doc.get("a") as ArrayView;
+    for (const i of odd) {
+      assert.equal(array.at(i), values.at(i), `${i}`);
+      assert.equal(array.column().at(i), values.at(i), `column, ${i}`);
+      assert.equal(array.column().isValid(i), (values.at(i) ?? null) !== null);
+      if (Math.abs(i) === 99 || Number.isInteger(i)) continue;
+      assert.throws(() => doc.set(["a"], i, 1), { kind: "IndexOutOfRange" });
+      assert.throws(() => doc.insert(["a"], i, 1), { kind: "IndexOutOfRange" });
+      assert.throws(() => doc.reorder(["a"], [i, 1, 2]), { kind: "BadValue" });
+      assert.equal(doc.remove(["a"], i), false);
+      assert.equal(doc.get("a", i), undefined);
+    }
+    is(doc, { a: values });
+  }
+});
+
 test("space is used again", () => {
   const doc = create({ a: 1, t: "", list: [] as string[], b: "another text" }) as Editor;
   let x = 1;
