@@ -5,16 +5,17 @@ import { keyOf } from "./key.js";
 import * as L from "./layout.js";
 import type { Memory } from "./memory.js";
 import {
+  bitmapsOf,
   Cursor,
   checkColumn,
   columnsOf,
   dictionaryTexts,
   findInShape,
   gapAt,
-  isNested,
   offsetAt,
   SCALAR,
   slotValue,
+  tensorAt,
   valuesAt,
   wholeIndex,
 } from "./read.js";
@@ -107,6 +108,7 @@ export class Column {
     if (made === undefined) return null;
     const m = this.#m;
     const start = valuesAt(m, this.#header) + made.BYTES_PER_ELEMENT * this.#first;
+    if (start % made.BYTES_PER_ELEMENT !== 0) throw damage("Misaligned", this.#header);
     m.reach(start, made.BYTES_PER_ELEMENT * this.length);
     return new made(m.u8.buffer, m.u8.byteOffset + start, this.length);
   }
@@ -134,8 +136,7 @@ export class Column {
   get valid(): Uint8Array | null {
     if (this.#gathered !== undefined || this.#m.u8[this.#header + 2] === 0) return null;
     const m = this.#m;
-    const data = m.u32[(this.#header >>> 2) + 3]!;
-    const bits = isNested(this.#code()) ? m.u32[(data >>> 2) + 2]! : data;
+    const bits = bitmapsOf(m, this.#header);
     if (this.#first % 8 === 0) return m.bytes(bits + this.#first / 8, Math.ceil(this.length / 8));
     const copy = new Uint8Array(Math.ceil(this.length / 8));
     for (let i = 0; i < this.length; i++) if (this.isValid(i)) copy[i >>> 3]! |= 1 << (i & 7);
@@ -211,30 +212,14 @@ export class Column {
   /** The lengths of a tensor in each dimension, the column's first; `null` if it is none. */
   get shape(): number[] | null {
     if (this.#gathered !== undefined || this.#m.u8[this.#header + 3] !== 1) return null;
-    const m = this.#m;
-    const lengths = [this.length];
-    for (let header = this.#header; m.u8[header + 1] === L.FIXED_LISTS && lengths.length < 17; ) {
-      const list = m.u32[(header >>> 2) + 3]!;
-      lengths.push(m.u32[(list >>> 2) + 1]!);
-      header = list + L.LIST_ELEMENTS;
-    }
-    return lengths;
+    return tensorAt(this.#m, this.#header, this.#first, this.length).lengths;
   }
 
   /** All numbers of a tensor, those of the last dimension next to each other; `null` if the column is none. */
   get tensor(): Numbers | null {
-    const { shape } = this;
-    if (shape === null) return null;
-    const m = this.#m;
-    let [header, first, length] = [this.#header, this.#first, this.length];
-    while (m.u8[header + 1] === L.FIXED_LISTS) {
-      const list = m.u32[(header >>> 2) + 3]!;
-      const fixed = m.u32[(list >>> 2) + 1]!;
-      header = list + L.LIST_ELEMENTS;
-      [first, length] = [first * fixed, length * fixed];
-      checkColumn(m, header);
-    }
-    return new Column(m, header, first, length).#array();
+    if (this.shape === null) return null;
+    const { header, first, count } = tensorAt(this.#m, this.#header, this.#first, this.length);
+    return new Column(this.#m, header, first, count).#array();
   }
 }
 

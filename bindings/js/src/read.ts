@@ -168,8 +168,10 @@ const bit = (m: Memory, start: number, i: number): number => {
   return (m.u8[at]! >>> (i & 7)) & 1;
 };
 
-/** The bitmaps that a table or a list names. */
-function bitmapsOf(m: Memory, data: number): number {
+/** Where the bitmaps of a column with gaps begin: in its data, or where its table or list says. */
+export function bitmapsOf(m: Memory, header: number): number {
+  const data = m.u32[(header >>> 2) + 3]!;
+  if (!isNested(m.u8[header + 1]!)) return data;
   m.reach(data, 16);
   return m.u32[(data >>> 2) + 2]!;
 }
@@ -178,8 +180,7 @@ function bitmapsOf(m: Memory, data: number): number {
 export function gapAt(m: Memory, header: number, slot: number): number {
   const gaps = m.u8[header + 2]!;
   if (gaps === 0) return -1;
-  const data = m.u32[(header >>> 2) + 3]!;
-  const bits = isNested(m.u8[header + 1]!) ? bitmapsOf(m, data) : data;
+  const bits = bitmapsOf(m, header);
   if (bit(m, bits, slot) === 1) return -1;
   if (gaps === 1) return L.NULL;
   if (gaps === 2) return L.NOTHING;
@@ -434,6 +435,28 @@ export function offsetAt(m: Memory, list: number, i: number): number {
     default:
       throw damage("WrongBlock", list);
   }
+}
+
+/** A tensor's lengths in each dimension, and its numbers: the header of their column, which is the first, how many. */
+export function tensorAt(
+  m: Memory,
+  header: number,
+  first: number,
+  count: number,
+): { lengths: number[]; header: number; first: number; count: number } {
+  const lengths = [count];
+  while (m.u8[header + 1] === L.FIXED_LISTS) {
+    const list = m.u32[(header >>> 2) + 3]!;
+    m.need(list, 32);
+    const length = m.u32[(list >>> 2) + 1]!;
+    // Only the first can be 0. Lists of a damaged document may lead back to themselves.
+    if (length === 0 || lengths.push(length) > L.MAX_COLUMN_NESTING) throw damage("BadCount", list);
+    header = list + L.LIST_ELEMENTS;
+    checkColumn(m, header);
+    first *= length;
+    count *= length;
+  }
+  return { lengths, header, first, count };
 }
 
 /** Whether a number of a slot is a float and no integer, which only its text shows (FORMAT 6.1). */

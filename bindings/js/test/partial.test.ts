@@ -1,11 +1,23 @@
 // Documents of which parts are fetched, by HTTP from a server of this test and out of a Blob.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { fromJSON } from "../src/encode.js";
-import { get, has, keys, LivebufError, toObject } from "../src/index.js";
+import { encode, fromJSON } from "../src/encode.js";
+import {
+  type ArrayView,
+  type Column,
+  type Document,
+  get,
+  has,
+  isView,
+  keys,
+  LivebufError,
+  open,
+  toObject,
+} from "../src/index.js";
 import { Partial } from "../src/partial.js";
 
 interface Routes {
@@ -102,6 +114,54 @@ test("a column is fetched as a whole", async () => {
     value.routes.reduce((total, route) => total + route.weight, 0),
   );
   assert.ok(doc.stats.requests < 20, `${doc.stats.requests} requests`);
+});
+
+// Bug: `valid` of columns of objects and arrays, `shape` and `tensor` read a block before it was fetched, and answered out
+// of its zeros.
+test("each question to a column has the answer of the whole document", async () => {
+  const rows = Array.from({ length: 400 }, (_, i) => ({
+    id: i * 1000,
+    city: `a city with a long name, number ${i % 5}`,
+    note: i % 3 === 0 ? null : `a note on row ${i}`,
+    user: i % 5 === 0 ? null : { followers: i, name: `user number ${i}` },
+    tags: i % 7 === 0 ? null : Array.from({ length: i % 4 }, (_, k) => k * i),
+    pair: i % 6 === 0 ? null : [i, i / 2],
+    vector: Float32Array.from([i, i / 2, i / 4]),
+    mixed: i % 2 === 0 ? i : `${i}`,
+  }));
+  const vector = new URL("../../../../testdata/vectors/y_tensor_dimensions.lbuf", import.meta.url);
+  const tensor = open(new Uint8Array(readFileSync(vector))).root;
+  const vectors = rows.map((row) => row.vector);
+  // At different places in a page, so that some of them go over its end.
+  const bytes = encode({ rows, vectors, tensors: [...new Array(8).fill(tensor), "and a text"] });
+  const questions: Record<string, (column: Column) => unknown> = {
+    values: (column) => column.values,
+    valid: (column) => column.valid,
+    codes: (column) => column.codes,
+    texts: (column) => column.texts,
+    lists: ({ lists }) => lists && [lists.offsets, lists.elements.toArray(), lists.elements.valid, lists.elements.shape],
+    shape: (column) => column.shape,
+    tensor: (column) => column.tensor,
+    one: (column) => column.isValid(20) && String(column.at(7)),
+    floats: (column) => column.toFloat64Array(),
+    all: (column) => column.toArray().map((value) => (isView(value) ? toObject(value) : value)),
+  };
+  const members = [[], ...Object.keys(rows[0]!).map((key) => [key]), ["user", "followers"], ["user", "name"]];
+  const columns: [array: (string | number)[], path: string[]][] = [[["vectors"], []]];
+  for (const path of members) columns.push([["rows"], path]);
+  for (let i = 0; i < 8; i++) columns.push([["tensors", i], []]);
+  const whole = open(bytes);
+  let answers = 0;
+  for (const [array, path] of columns) {
+    for (const [name, question] of Object.entries(questions)) {
+      const ask = (document: Document) => question((document.get(...array) as ArrayView).column(...path));
+      const doc = await Partial.blob(new Blob([bytes]), { page: 64 });
+      const found = await doc.read((_, document) => structuredClone(ask(document)));
+      assert.deepEqual(found, ask(whole), `${name} of ${array.join("/")}: ${path.join("/")}`);
+      if (found !== null) answers++;
+    }
+  }
+  assert.ok(answers > 80, `${answers} answers`);
 });
 
 test("prefetch brings bytes before they are asked for", async () => {

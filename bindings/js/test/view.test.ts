@@ -1,11 +1,13 @@
 // Views, columns, numbers, and the ways from documents to plain values.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { digest } from "../src/delta.js";
 import { encode, fromJSON } from "../src/encode.js";
 import {
+  ArrayView,
   Decimal,
   entries,
   get,
@@ -24,6 +26,7 @@ import {
   toObject,
   Uuid,
 } from "../src/index.js";
+import { cursorOf } from "../src/view.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look at what is there
 const doc = (text: string) => open<any>(fromJSON(text));
@@ -338,6 +341,48 @@ test("a damaged document whose values are all one long text does not become giga
   for (const make of [() => d.toObject(), () => d.toText(), () => encode(d.root), () => digest(d.root)]) {
     assert.throws(make, (error: LivebufError) => error.kind === "BudgetExceeded");
   }
+});
+
+// Bug: of a damaged document whose numbers begin at an odd address, columns threw the engine's RangeError, which callers
+// that catch errors of this package do not expect.
+test("a column at an odd address is damage of a kind", () => {
+  for (const made of [Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array]) {
+    for (let bit = 1; bit < made.BYTES_PER_ELEMENT; bit *= 2) {
+      const d = open<number[]>(encode(made.from({ length: 20 }, (_, i) => i)));
+      const { m, at } = cursorOf(d.root as object);
+      m.u32[(at >>> 2) + 3]! ^= bit;
+      const column = d.root.column();
+      for (const read of [() => d.toObject(), () => column.values, () => column.tensor]) {
+        assert.throws(read, (error) => error instanceof LivebufError && error.kind === "Misaligned", made.name);
+      }
+    }
+  }
+});
+
+// Bug: the lists of a damaged tensor that lead back to themselves were followed for ever.
+test("a tensor that holds itself is damage", () => {
+  const vector = new URL("../../../../testdata/vectors/y_tensor_dimensions.lbuf", import.meta.url);
+  // biome-ignore lint/suspicious/noExplicitAny: the vector's keys do not matter
+  const d = open<any>(new Uint8Array(readFileSync(vector)));
+  let found = 0;
+  const visit = (value: unknown): void => {
+    if (!(value instanceof ArrayView)) {
+      if (isView(value)) for (const [, member] of entries(value)) visit(member);
+      return;
+    }
+    const { shape } = value.column();
+    if (shape === null || shape.length < 2) return;
+    const { m, at } = cursorOf(value);
+    const list = m.u32[(at >>> 2) + 3]!;
+    m.u8[list + 17] = m.u8[at + 1]!;
+    m.u32[(list >>> 2) + 7] = list;
+    for (const read of [() => value.column().shape, () => value.column().tensor, () => encode(value)]) {
+      assert.throws(read, (error) => error instanceof LivebufError && error.kind === "BadCount");
+    }
+    found++;
+  };
+  visit(d.root);
+  assert.ok(found > 0);
 });
 
 test("nesting of 1,000 levels is read", () => {

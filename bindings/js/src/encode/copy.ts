@@ -8,13 +8,13 @@ import {
   ARRAY,
   Cursor,
   cellValue,
-  checkColumn,
   isFloat,
   MAP,
   Members,
   RECORD,
   SCALAR,
   slotValue,
+  tensorAt,
   valuesAt,
 } from "../read.js";
 import type { Builder } from "./builder.js";
@@ -119,25 +119,14 @@ class Copy {
 
   private tensor(cursor: Cursor): Tensor | null {
     const { m } = this;
-    let { at, first, count } = cursor;
-    if (m.u8[at + 3] !== 1) return null;
-    const lengths = [count];
-    while (m.u8[at + 1] === L.FIXED_LISTS) {
-      const list = m.u32[(at >>> 2) + 3]!;
-      m.need(list, 32);
-      const length = m.u32[(list >>> 2) + 1]!;
-      if (length === 0 || lengths.push(length) > 16) throw damage("BadCount", list);
-      at = list + L.LIST_ELEMENTS;
-      checkColumn(m, at);
-      first *= length;
-      count *= length;
-    }
-    const code = m.u8[at + 1]!;
+    if (m.u8[cursor.at + 3] !== 1) return null;
+    const { lengths, header, first, count } = tensorAt(m, cursor.at, cursor.first, cursor.count);
+    const code = m.u8[header + 1]!;
     const width = L.WIDTHS[code]!;
-    if (!((code >= L.I8 && code <= L.F64) || code >= L.F16)) throw damage("BadCode", at);
+    if (!((code >= L.I8 && code <= L.F64) || code >= L.F16)) throw damage("BadCode", header);
     // An empty one has no data.
     if (count === 0) return new Tensor(code, lengths, new Uint8Array(0));
-    return new Tensor(code, lengths, m.bytes(valuesAt(m, at) + width * first, width * count));
+    return new Tensor(code, lengths, m.bytes(valuesAt(m, header) + width * first, width * count));
   }
 
   /** Whether an object becomes a map whose values may be rows (PROFILE 4). */
