@@ -12,6 +12,7 @@ import {
   dictionaryTexts,
   findInShape,
   gapAt,
+  half,
   offsetAt,
   SCALAR,
   slotValue,
@@ -21,7 +22,10 @@ import {
 } from "./read.js";
 import { viewAt } from "./view.js";
 
-/** Numbers of a column, over the document's bytes. */
+/**
+ * Numbers of a column, over the document's bytes. A `Float16Array`, which many compilers do not know yet, has the type of
+ * a `Float32Array`, which holds the same numbers.
+ */
 export type Numbers =
   | Int8Array
   | Int16Array
@@ -40,7 +44,7 @@ type NumbersClass = {
 };
 
 /** The typed array of a column, by its code. Dates are days, times microseconds. */
-export const ARRAYS_OF: { [code: number]: NumbersClass } = {
+const ARRAYS_OF: { [code: number]: NumbersClass } = {
   [L.I8]: Int8Array,
   [L.I16]: Int16Array,
   [L.I32]: Int32Array,
@@ -61,7 +65,7 @@ export const ARRAYS_OF: { [code: number]: NumbersClass } = {
   [L.TIMESTAMPS]: BigInt64Array,
   [L.DICTIONARY_U8]: Uint8Array,
   [L.DICTIONARY_U16]: Uint16Array,
-  [L.F16]: Uint16Array,
+  [L.F16]: (globalThis as { Float16Array?: NumbersClass }).Float16Array ?? Uint16Array,
   [L.BOOL8]: Uint8Array,
 };
 
@@ -96,7 +100,8 @@ export class Column {
   /**
    * The numbers where they lie in the document: nothing is copied, and an edit shows. `null` if the column has no
    * numbers, or is not {@link stored}. Slots without a value are 0. Dates are days since 1970-01-01, times and
-   * timestamps microseconds, a dictionary's texts the {@link codes}.
+   * timestamps microseconds, a dictionary's texts the {@link codes}. Floats of 16 bits, which are in tensors only, are a
+   * `Float16Array`; an engine that has none gets a copy of them as a `Float32Array`, which is exact.
    */
   get values(): Numbers | null {
     const code = this.#code();
@@ -110,7 +115,8 @@ export class Column {
     const start = valuesAt(m, this.#header) + made.BYTES_PER_ELEMENT * this.#first;
     if (start % made.BYTES_PER_ELEMENT !== 0) throw damage("Misaligned", this.#header);
     m.reach(start, made.BYTES_PER_ELEMENT * this.length);
-    return new made(m.u8.buffer, m.u8.byteOffset + start, this.length);
+    const numbers = new made(m.u8.buffer, m.u8.byteOffset + start, this.length);
+    return this.#code() === L.F16 && made === Uint16Array ? Float32Array.from(numbers as Uint16Array, half) : numbers;
   }
 
   /** Of a dictionary, which of its {@link texts} each value is. `null` for other columns. */

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { digest } from "../src/delta.js";
+import { create } from "../src/edit.js";
 import { encode, fromJSON } from "../src/encode.js";
 import {
   ArrayView,
@@ -26,6 +27,7 @@ import {
   toObject,
   Uuid,
 } from "../src/index.js";
+import { F16 } from "../src/layout.js";
 import { cursorOf } from "../src/view.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look at what is there
@@ -239,6 +241,30 @@ test("columns are typed arrays over the document's bytes", () => {
   assert.equal(elements.length, 49);
   assert.equal(d.root.column("nothing").at(3), undefined);
   assert.deepEqual(toObject(d.root.column().at(2)), rows[2]);
+});
+
+// Bug: `values` and `tensor` of floats of 16 bits were their bits as integers.
+test("floats of 16 bits are numbers", () => {
+  const vector = new URL("../../../../testdata/vectors/y_tensor_types.lbuf", import.meta.url);
+  const { Float16Array } = globalThis as { Float16Array?: { from(values: number[]): Float32Array } };
+  let found = 0;
+  for (const value of open<number[][]>(new Uint8Array(readFileSync(vector))).root) {
+    const { m, at } = cursorOf(value);
+    if (m.u8[at + 1] !== F16) continue;
+    const column = value.column();
+    const { values } = column;
+    assert.deepEqual([...values!], column.toArray());
+    assert.deepEqual(column.tensor, values);
+    assert.equal(values!.constructor, Float16Array ?? Float32Array);
+    found++;
+  }
+  assert.ok(found > 0);
+  if (Float16Array === undefined) return;
+  for (const bytes of [encode({ a: Float16Array.from([1.5, -0]) }), create({ a: Float16Array.from([1.5, -0]) }).bytes]) {
+    const { values } = (open(bytes).get("a") as ArrayView).column();
+    assert.deepEqual(values, Float16Array.from([1.5, -0]));
+    assert.equal(values!.buffer, bytes.buffer);
+  }
 });
 
 test("columns answer alike where values are not stored as columns", () => {

@@ -1,6 +1,6 @@
 // Values on their way into a document: what a program gives, or what is taken out of its place.
 
-import { ARRAYS_OF } from "../column.js";
+import { tensorCode } from "../encode/scalars.js";
 import { LivebufError } from "../error.js";
 import { encode, type Key, keyOf, NO_KEY, spanLength, spanStart, textAt } from "../key.js";
 import * as L from "../layout.js";
@@ -239,17 +239,14 @@ export class Planner {
 
   private binary(value: ArrayBufferView | ArrayBufferLike): Fresh {
     const bytes = bytesOf(value).slice();
-    for (let code: number = L.I8; code <= L.F64; code++) {
-      const made = code === L.U8 ? Uint8ClampedArray : ARRAYS_OF[code]!;
-      if (!(value instanceof made)) continue;
-      const node = this.container(L.ARRAY_NODE);
-      node.items = null;
-      node.bytes = bytes;
-      node.tensor = { code, lengths: [value.length], views: [] };
-      this.size += bytes.length + 48;
-      return node;
-    }
-    return this.span(L.BYTES, bytes);
+    const code = tensorCode(value);
+    if (code === undefined) return this.span(L.BYTES, bytes);
+    const node = this.container(L.ARRAY_NODE);
+    node.items = null;
+    node.bytes = bytes;
+    node.tensor = { code, lengths: [(value as Int8Array).length], views: [] };
+    this.size += bytes.length + 48;
+    return node;
   }
 
   private scalar(value: object): Fresh | undefined {

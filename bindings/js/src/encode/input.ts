@@ -9,21 +9,7 @@ import { cursorOf, isView } from "../view.js";
 import type { Builder } from "./builder.js";
 import { copy } from "./copy.js";
 import { Tensor } from "./plan.js";
-import { number, recognize, scalar } from "./scalars.js";
-
-/** The codes of typed arrays, which become tensors of one dimension (FORMAT 6.6). */
-const TENSORS = new Map<string, number>([
-  ["Int8Array", L.I8],
-  ["Int16Array", L.I16],
-  ["Int32Array", L.I32],
-  ["BigInt64Array", L.I64],
-  ["Uint8ClampedArray", L.U8],
-  ["Uint16Array", L.U16],
-  ["Uint32Array", L.U32],
-  ["BigUint64Array", L.U64],
-  ["Float32Array", L.F32],
-  ["Float64Array", L.F64],
-]);
+import { number, recognize, scalar, tensorCode } from "./scalars.js";
 
 export class Input {
   /** The keys and indexes of the members and elements that are being encoded. */
@@ -140,7 +126,7 @@ export class Input {
     }
     if (ArrayBuffer.isView(value)) {
       const bytes = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-      const code = TENSORS.get(Object.prototype.toString.call(value).slice(8, -1));
+      const code = tensorCode(value);
       if (code === undefined) builder.span(L.BYTES, bytes);
       else {
         const { length } = value as Int8Array;

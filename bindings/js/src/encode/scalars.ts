@@ -16,6 +16,25 @@ import {
 } from "../scalar.js";
 import type { Builder } from "./builder.js";
 
+/** The codes of typed arrays, which become tensors of one dimension (FORMAT 6.6). */
+const TENSORS = new Map<string, number>([
+  ["Int8Array", L.I8],
+  ["Int16Array", L.I16],
+  ["Int32Array", L.I32],
+  ["BigInt64Array", L.I64],
+  ["Uint8ClampedArray", L.U8],
+  ["Uint16Array", L.U16],
+  ["Uint32Array", L.U32],
+  ["BigUint64Array", L.U64],
+  ["Float16Array", L.F16],
+  ["Float32Array", L.F32],
+  ["Float64Array", L.F64],
+]);
+
+/** The code of the tensor that a typed array becomes; `undefined` for bytes. */
+export const tensorCode = (value: object): number | undefined =>
+  TENSORS.get(Object.prototype.toString.call(value).slice(8, -1));
+
 const ascii = (text: string): Uint8Array => Uint8Array.from(text, (c) => c.charCodeAt(0));
 
 /** Encodes a value of a class of this package, or a primitive one. False if it is another object. */
