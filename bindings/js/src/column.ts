@@ -140,13 +140,20 @@ export class Column {
    * every value is there, or the column is not {@link stored}.
    */
   get valid(): Uint8Array | null {
-    if (this.#gathered !== undefined || this.#m.u8[this.#header + 2] === 0) return null;
     const m = this.#m;
-    const bits = bitmapsOf(m, this.#header);
-    if (this.#first % 8 === 0) return m.bytes(bits + this.#first / 8, Math.ceil(this.length / 8));
+    // Cells have tags in place of bits.
+    const cells = this.#code() === L.CELLS;
+    if (this.#gathered !== undefined || (m.u8[this.#header + 2] === 0 && !cells)) return null;
+    if (!cells && this.#first % 8 === 0) {
+      return m.bytes(bitmapsOf(m, this.#header) + this.#first / 8, Math.ceil(this.length / 8));
+    }
     const copy = new Uint8Array(Math.ceil(this.length / 8));
-    for (let i = 0; i < this.length; i++) if (this.isValid(i)) copy[i >>> 3]! |= 1 << (i & 7);
-    return copy;
+    let all = true;
+    for (let i = 0; i < this.length; i++) {
+      if (this.isValid(i)) copy[i >>> 3]! |= 1 << (i & 7);
+      else all = false;
+    }
+    return all ? null : copy;
   }
 
   /** Whether value i is there, and is not null; from the end if i is negative. */

@@ -279,6 +279,13 @@ test("columns answer alike where values are not stored as columns", () => {
   assert.equal(doc("[]").root.column("a").length, 0);
 });
 
+// Bug: it was null for a column of values of several kinds, as if every value were there.
+test("a column of values of any kind says which are there", () => {
+  const { root } = doc('{"a":[1,"a",null,[2],true,null,3.5,"b","c",null],"b":[1,"a",[]]}');
+  assert.deepEqual([...root.a.column().valid], [0b11011011, 0b01]);
+  assert.equal(root.b.column().valid, null);
+});
+
 test("values that JSON lacks print themselves", () => {
   assert.equal(String(Decimal.from("19.90")), "19.90");
   assert.equal(String(new Decimal(-5n, 2)), "-0.05");
