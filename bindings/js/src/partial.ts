@@ -20,12 +20,20 @@ export interface PartialOptions {
   fetches?: number;
 }
 
-/** Thrown while bytes are missing, and caught by `read`. */
-class Missing {
+/** Thrown while bytes are missing, and caught by `read`. Others see it where they read outside of `read`. */
+class Missing extends LivebufError {
   constructor(
     readonly start: number,
     readonly end: number,
-  ) {}
+  ) {
+    // It has a path, though an empty one: in place of errors without one, `encode` throws others that have it.
+    super(
+      "Unsupported",
+      "these bytes were not fetched: read within the function that `read` calls, and return plain values from it",
+      start,
+      "",
+    );
+  }
 }
 
 /**

@@ -164,6 +164,26 @@ test("each question to a column has the answer of the whole document", async () 
   assert.ok(answers > 80, `${answers} answers`);
 });
 
+// Bug: what was thrown was no Error, and had no message.
+test("what is read outside of read says so, and encode reads within it", async () => {
+  const doc = await Partial.blob<Routes>(new Blob([bytes]), { page: 1024 });
+  await rejects(
+    doc.read(async (root) => {
+      await null;
+      return root.routes.at(9000).path;
+    }),
+    "Unsupported",
+    /within/,
+  );
+  const [routes] = await doc.read((root) => [root.routes]);
+  assert.throws(
+    () => routes!.at(15_000).path,
+    (error) => error instanceof LivebufError,
+  );
+  const part = await doc.read((root) => encode(root.routes.at(4003)));
+  assert.deepEqual(open(part).toObject(), value.routes[4003]);
+});
+
 test("prefetch brings bytes before they are asked for", async () => {
   await serve(async (url, requests) => {
     const doc = await Partial.fetch<Routes>(url);
