@@ -126,6 +126,6 @@ export function load(source: Source): Memory {
   return memory;
 }
 
-function cutShort(length: number, needed: number): LivebufError {
+export function cutShort(length: number, needed: number): LivebufError {
   return new LivebufError("Truncated", `the document has ${needed} bytes, and ${length} are here`, length);
 }

@@ -3,13 +3,15 @@
 import { Document } from "./document.js";
 import { LivebufError } from "./error.js";
 import { HEADER_SIZE } from "./layout.js";
-import { load, Memory } from "./memory.js";
+import { cutShort, load, Memory } from "./memory.js";
 import { isView, toObject, type View } from "./view.js";
 
 /** Where a document's bytes come from. */
 export interface ByteSource {
   /** Bytes from `start` up to `end`. Fewer only where they end. */
   read(start: number, end: number): Promise<Uint8Array>;
+  /** How many bytes there are, if that is known once the first were read. Documents that claim more are refused. */
+  readonly size?: number | undefined;
 }
 
 /** How a document is read in parts. */
@@ -18,6 +20,8 @@ export interface PartialOptions {
   page?: number;
   /** Most fetches of one call of `read`. Default: 1,000. */
   fetches?: number;
+  /** Most bytes of the document, for all of which memory is asked. Default: 4 GiB, the most that any has. */
+  maxBytes?: number;
 }
 
 /** Thrown while bytes are missing, and caught by `read`. Others see it where they read outside of `read`. */
@@ -55,8 +59,7 @@ export class Partial<T = unknown> {
   /** How many requests were made, and how many bytes they brought. */
   readonly stats: { requests: number; bytes: number };
 
-  private constructor(source: ByteSource, head: Uint8Array, options: PartialOptions, requests: number) {
-    const used = new DataView(head.buffer, head.byteOffset).getUint32(20, true);
+  private constructor(source: ByteSource, head: Uint8Array, used: number, options: PartialOptions) {
     this.#source = source;
     this.#page = options.page ?? 16_384;
     this.#fetches = options.fetches ?? 1000;
@@ -67,7 +70,7 @@ export class Partial<T = unknown> {
     this.#memory.used = used;
     this.#here = new Uint8Array(Math.ceil(used / this.#page));
     this.#here.fill(1, 0, head.length >= used ? this.#here.length : Math.floor(head.length / this.#page));
-    this.stats = { requests, bytes: head.length };
+    this.stats = { requests: 1, bytes: head.length };
     this.#memory.bring = (start, length) => this.#bring(start, length);
     this.#document = new Document<T>(this.#memory);
   }
@@ -84,7 +87,17 @@ export class Partial<T = unknown> {
     }
     const head = (await source.read(0, page)).slice();
     checkHead(head);
-    return new Partial<T>(source, head, options, 1);
+    const used = new DataView(head.buffer, head.byteOffset).getUint32(20, true);
+    const { size = used } = source;
+    if (used > size) throw cutShort(size, used);
+    const { maxBytes = used } = options;
+    if (used > maxBytes) {
+      throw new LivebufError(
+        "BudgetExceeded",
+        `the document has ${used} bytes, and ${maxBytes} are allowed: set more by the option maxBytes`,
+      );
+    }
+    return new Partial<T>(source, head, used, options);
   }
 
   /** Opens a document of a server that answers requests for ranges (RFC 9110, section 14). */
@@ -98,7 +111,7 @@ export class Partial<T = unknown> {
   /** Opens a document of a `Blob` or a `File`. */
   static blob<T = unknown>(blob: Blob, options: PartialOptions = {}): Promise<Partial<T>> {
     const read = async (start: number, end: number) => new Uint8Array(await blob.slice(start, end).arrayBuffer());
-    return Partial.open<T>({ read }, options);
+    return Partial.open<T>({ read, size: blob.size }, options);
   }
 
   /** How many bytes the whole document has. */
@@ -179,6 +192,7 @@ function checkHead(head: Uint8Array): void {
 
 /** A file on a server. It must not change meanwhile, which its ETag shows. */
 class HttpSource implements ByteSource {
+  size: number | undefined;
   #tag: string | null = null;
   /** All bytes, of a server that knows no ranges and sends them at once. */
   #all: Uint8Array | undefined;
@@ -201,8 +215,15 @@ class HttpSource implements ByteSource {
     // A range behind the end is none: there is nothing.
     if (response.status === 416) return new Uint8Array(0);
     if (!response.ok) throw new LivebufError("Io", `${this.url} answered ${response.status} ${response.statusText}`);
+    // Browsers hide it from pages of other sites, unless the server allows them to see it.
+    const [, first, all] = /^bytes (\d+)-\d+\/(\d+)?/i.exec(response.headers.get("Content-Range") ?? "") ?? [];
+    if (response.status === 206 && first !== undefined && Number(first) !== start) {
+      throw new LivebufError("Io", `${this.url} answered with bytes from ${first} on, and was asked for ${start}`);
+    }
+    if (all !== undefined) this.size = Number(all);
     const bytes = new Uint8Array(await response.arrayBuffer());
     if (response.status === 206) return bytes;
+    this.size = bytes.length;
     this.#all = bytes;
     return bytes.subarray(start, end);
   }

@@ -232,7 +232,10 @@ test("a file that changes while it is read is an error", async () => {
 test("what is no document, or is cut short, says so", async () => {
   await rejects(Partial.blob(new Blob(['{"a":1}'])), "NotADocument");
   await rejects(Partial.blob(new Blob([])), "NotADocument");
-  const cut = await Partial.blob(new Blob([bytes.subarray(0, 100_000)]));
+  const part = bytes.subarray(0, 100_000);
+  await rejects(Partial.blob(new Blob([part])), "Truncated");
+  // A source that does not say its size is believed until it ends.
+  const cut = await Partial.open({ read: async (start, end) => part.subarray(start, end) });
   await rejects(
     cut.read((root) => root),
     "Truncated",
@@ -246,6 +249,43 @@ test("what is no document, or is cut short, says so", async () => {
     },
   );
   await assert.rejects(Partial.blob(new Blob([bytes]), { page: 1000 }), RangeError);
+});
+
+// Bug: 32 bytes that claim 4 GiB got 4 GiB of memory.
+test("a document has no more bytes than its source, and no more than are allowed", async () => {
+  const head = bytes.slice(0, 32);
+  new DataView(head.buffer).setUint32(20, 0xfffffff8, true);
+  await rejects(Partial.blob(new Blob([head])), "Truncated", /4294967288 bytes, and 32/);
+  await serve(
+    async (url) => rejects(Partial.fetch(url), "Truncated"),
+    (_, response) => {
+      response.writeHead(206, { "Content-Range": "bytes 0-31/32" });
+      response.end(head);
+      return true;
+    },
+  );
+  await rejects(Partial.blob(new Blob([bytes]), { maxBytes: bytes.length - 1 }), "BudgetExceeded", /maxBytes/);
+  const doc = await Partial.blob<Routes>(new Blob([bytes]), { maxBytes: bytes.length });
+  assert.equal(await doc.read((root) => root.title), "a manifest");
+});
+
+// Bug: the bytes of an answer were taken for those that were asked for.
+test("an answer with other bytes is an error", async () => {
+  await serve(
+    async (url) => {
+      const doc = await Partial.fetch<Routes>(url);
+      await rejects(
+        doc.read((root) => root),
+        "Io",
+        /from 0 on/,
+      );
+    },
+    (_, response) => {
+      response.writeHead(206, { "Content-Range": `bytes 0-16383/${bytes.length}` });
+      response.end(bytes.subarray(0, 16_384));
+      return true;
+    },
+  );
 });
 
 test("errors of the reader reach the caller, and a read that would never end is stopped", async () => {
