@@ -11,8 +11,8 @@ import { isView, toObject, type View } from "./view.js";
 const HEAD = 64;
 const SEQUENCE = 0;
 const LOCK = 1;
-/** Turns in which a reader that may not sleep looks again. */
-const SPINS = 1_000_000;
+/** Milliseconds that readers wait for one change, and writers for each other. A change takes microseconds. */
+const WAIT = 10_000;
 
 /** How a shared document is made. */
 export interface SharedOptions {
@@ -25,7 +25,8 @@ export interface SharedOptions {
  *
  * Readers take no lock: a sequence number, which is odd while bytes change, tells a reader that it must read again
  * (a *seqlock*). A writer edits a copy of its own, and then changes the bytes that differ, so readers rarely wait, and an
- * edit that throws, or a worker that ends in the middle of one, has changed nothing.
+ * edit that throws has changed nothing. A worker that is ended while it changes the bytes leaves a document that must be
+ * shared anew: others wait for it, and then throw an error that says so.
  */
 export class SharedDocument<T = unknown> {
   /** What workers attach to. */
@@ -62,12 +63,17 @@ export class SharedDocument<T = unknown> {
   /**
    * Calls `reader` with the root, again if a writer changed the document meanwhile. What it returns must not read later:
    * a view is returned as plain values.
+   *
+   * @throws LivebufError of kind Io if a change has not ended after `timeout` milliseconds (default: 10,000).
    */
-  read<R>(reader: (root: View<T>, document: Document<T>) => R): R {
-    for (let turn = 0; ; turn++) {
+  read<R>(reader: (root: View<T>, document: Document<T>) => R, timeout = WAIT): R {
+    let change = 0;
+    let end = 0;
+    for (;;) {
       const sequence = Atomics.load(this.#head, SEQUENCE);
       if ((sequence & 1) !== 0) {
-        this.#pause(sequence, turn);
+        if (sequence !== change) [change, end] = [sequence, performance.now() + timeout];
+        this.#pause(sequence, end);
         continue;
       }
       let result: R | undefined;
@@ -96,9 +102,12 @@ export class SharedDocument<T = unknown> {
 
   readonly #fence = new Int32Array(new SharedArrayBuffer(4));
 
-  #pause(sequence: number, turn: number): void {
-    if (turn > SPINS) {
-      throw new LivebufError("Io", "a thread ended while it changed the shared document: share it anew");
+  #pause(sequence: number, end: number): void {
+    if (performance.now() > end) {
+      throw new LivebufError(
+        "Io",
+        "a thread has begun to change the shared document and does not go on; if it was ended, share the document anew",
+      );
     }
     try {
       Atomics.wait(this.#head, SEQUENCE, sequence, 1);
@@ -114,13 +123,17 @@ export class SharedDocument<T = unknown> {
    * @throws LivebufError of kind NoSpace if the document outgrows the buffer, and Io if another writer holds the lock for
    * longer than `timeout` milliseconds (default: 10,000). Browsers do not let their main thread wait for a lock.
    */
-  edit<R>(writer: (document: Editor<T>) => R, timeout = 10_000): R {
+  edit<R>(writer: (document: Editor<T>) => R, timeout = WAIT): R {
     const head = this.#head;
-    const end = Date.now() + timeout;
+    const end = performance.now() + timeout;
     while (Atomics.compareExchange(head, LOCK, 0, 1) !== 0) {
-      const left = end - Date.now();
-      if (left <= 0)
-        throw new LivebufError("Io", "another thread has held the lock of the shared document for too long");
+      const left = end - performance.now();
+      if (left <= 0) {
+        throw new LivebufError(
+          "Io",
+          "another thread has held the lock of the shared document for too long; if it was ended, share the document anew",
+        );
+      }
       Atomics.wait(head, LOCK, 1, left);
     }
     try {

@@ -112,6 +112,25 @@ if (!isMainThread) {
     assert.equal(await told, true);
   });
 
+  // Bug: readers waited for up to 17 minutes, or gave up after a million looks where they may not sleep.
+  test("a change that does not end is an error at the time that was said", () => {
+    const shared = SharedDocument.create<Value>(encode(value(3)));
+    const head = new Int32Array(shared.buffer);
+    const sequence = Atomics.add(head, 0, 1);
+    const start = performance.now();
+    assert.throws(
+      () => shared.read((root) => root.a, 50),
+      (error: LivebufError) => error.kind === "Io" && /share the document anew/.test(error.message),
+    );
+    const took = performance.now() - start;
+    assert.ok(took >= 50 && took < 5000, `${took} ms`);
+    Atomics.store(head, 0, sequence);
+    assert.equal(
+      shared.read((root) => root.a, 50),
+      3,
+    );
+  });
+
   test("a lock that is held for ever is an error, and so is a buffer without a document", () => {
     const shared = SharedDocument.create<Value>(encode(value(3)));
     Atomics.store(new Int32Array(shared.buffer), 1, 1);
