@@ -81,7 +81,7 @@ export class LocalDate {
   }
   /** Reads `2026-11-23`. */
   static from(text: string): LocalDate {
-    return new LocalDate(Number(parts(text, "date").micros / DAY));
+    return new LocalDate(Number(parts(text, "date", false, false) / DAY));
   }
   toString(): string {
     return dateText(this.days);
@@ -100,7 +100,7 @@ export class LocalTime {
   }
   /** Reads `08:30:00.250`. */
   static from(text: string): LocalTime {
-    return new LocalTime(Number(parts(`1970-01-01T${text}`, "time of day").micros));
+    return new LocalTime(Number(parts(`1970-01-01T${text}`, "time of day without a time zone", true, false)));
   }
   toString(): string {
     return timeText(this.microseconds);
@@ -130,9 +130,7 @@ export class LocalDateTime {
   }
   /** Reads `2026-11-23T08:30:00`. */
   static from(text: string): LocalDateTime {
-    const found = parts(text, "date and time");
-    if (found.zone) throw bad("date and time without a time zone", text);
-    return new LocalDateTime(found.micros);
+    return new LocalDateTime(parts(text, "date and time without a time zone", true, false));
   }
   toString(): string {
     const [days, time] = split(this.microseconds);
@@ -150,16 +148,16 @@ export class Timestamp {
   }
   /** Reads `2026-11-23T06:30:00Z`, or another offset than `Z`. */
   static from(text: string): Timestamp {
-    const found = parts(text, "timestamp");
-    if (!found.zone) throw bad("timestamp with Z or an offset", text);
-    return new Timestamp(found.micros);
+    return new Timestamp(parts(text, "timestamp with Z or an offset", true, true));
   }
   static fromDate(date: Date): Timestamp {
     return new Timestamp(BigInt(date.getTime()) * 1000n);
   }
   /** The same point in time, cut to milliseconds. */
   toDate(): Date {
-    return new Date(Math.floor(Number(this.microseconds) / 1000));
+    // A number would round what is near the end of a day.
+    const [days, time] = split(this.microseconds);
+    return new Date(days * 86_400_000 + Math.floor(time / 1000));
   }
   toString(): string {
     const [days, time] = split(this.microseconds);
@@ -257,10 +255,11 @@ export function dateParts(text: string): { micros: bigint; zone: boolean; time: 
   return { micros: all, zone: match[8] !== undefined || match[9] !== undefined, time: match[4] !== undefined };
 }
 
-function parts(text: string, what: string): { micros: bigint; zone: boolean } {
+/** The microseconds of a text that has a time and a zone, or has none. */
+function parts(text: string, what: string, time: boolean, zone: boolean): bigint {
   const found = dateParts(text);
-  if (found === undefined || found.time === (what === "date")) throw bad(what, text);
-  return found;
+  if (found === undefined || found.time !== time || found.zone !== zone) throw bad(what, text);
+  return found.micros;
 }
 
 function bad(what: string, value: unknown): LivebufError {

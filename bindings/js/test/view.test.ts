@@ -301,6 +301,12 @@ test("values that JSON lacks print themselves", () => {
   assert.equal(Timestamp.from("1969-12-31T23:59:59.5Z").toDate().getTime(), -500);
   assert.equal(String(Timestamp.fromDate(new Date(1500))), "1970-01-01T00:00:01.500Z");
   assert.throws(() => Timestamp.from("2026-11-23T06:30:00"), LivebufError);
+  assert.throws(() => LocalDateTime.from("2026-11-23T06:30:00Z"), /time zone/);
+  // Bug: the offset was subtracted, so that this was 06:30.
+  for (const zone of ["+02:00", "Z"]) assert.throws(() => LocalTime.from(`08:30:00${zone}`), /time zone/);
+  // Bug: doubles have no such numbers, so this was rounded into the next year.
+  assert.equal(Timestamp.from("9999-12-31T23:59:59.999999Z").toDate().toISOString(), "9999-12-31T23:59:59.999Z");
+  assert.equal(Timestamp.from("0001-01-01T00:00:00.000001Z").toDate().toISOString(), "0001-01-01T00:00:00.000Z");
   const uuid = "550e8400-e29b-41d4-a716-446655440000";
   assert.equal(String(Uuid.from(uuid.toUpperCase())), uuid);
   assert.throws(() => new NumberText("01"), LivebufError);
