@@ -24,7 +24,8 @@ function below(view: object): (step: string | number) => unknown {
   const views = new Map<string | number, object>();
   return (step) => {
     const value = get(view, step);
-    if (!isView(value)) return value;
+    // An editor has the same view each time, and lets those of removed values go.
+    if (!isView(value) || stateOf(value).m.views !== null) return proxy(value);
     const before = views.get(step);
     if (before !== undefined) {
       const [old, now] = [stateOf(before), stateOf(value)];

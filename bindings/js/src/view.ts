@@ -194,11 +194,11 @@ function memberOf(s: State, key: string): unknown {
   const cursor = s.cursor();
   if (!cursor.toMember(keyOf(key))) return undefined;
   if (cursor.kind === SCALAR) return cursor.scalar();
-  s.members ??= new Map();
-  const there = s.members.get(key);
+  const there = s.members?.get(key);
   if (there !== undefined && there.home === cursor.home && there.row === rowOf(cursor)) return there.view;
   const child = stateAt(s.m, cursor.home, rowOf(cursor), cursor.kind === ARRAY, s.depth && s.depth + 1);
-  s.members.set(key, child);
+  // An editor keeps the views itself, and lets those of removed members go.
+  if (s.m.views === null) (s.members ??= new Map()).set(key, child);
   return child.view;
 }
 

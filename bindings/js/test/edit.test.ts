@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { create, type Editor, edit } from "../src/edit.js";
 import { encode } from "../src/encode.js";
 import {
@@ -17,13 +19,14 @@ import {
   LocalTime,
   NumberText,
   open,
+  proxy,
   Uuid,
 } from "../src/index.js";
 import { hashOf, keyOf } from "../src/key.js";
 import * as L from "../src/layout.js";
 import { findInShape } from "../src/read.js";
 import { validate } from "../src/validate.js";
-import { cursorOf } from "../src/view.js";
+import { cursorOf, stateOf } from "../src/view.js";
 
 const ALL = process.env.LIVEBUF_LONG !== undefined;
 
@@ -163,6 +166,33 @@ test("an object shows the members that it gets and loses", () => {
   doc.replaceRoot([1]);
   assert.throws(() => root.b, { kind: "StaleHandle" });
   assert.equal((doc.root as unknown as unknown[]).length, 1);
+});
+
+// Bug: an object whose members are searched by their keys kept the views of all that it ever had.
+test("views of removed members are let go", () => {
+  const doc = create<Record<string, unknown>>(Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, i])));
+  const { root } = doc as unknown as { root: Record<string, object> };
+  const proxied = proxy(root) as Record<string, object>;
+  const removed: WeakRef<object>[] = [];
+  for (let i = 0; i < 50; i++) {
+    doc.set(root, `new ${i}`, { i });
+    const view = root[`new ${i}`]!;
+    assert.equal(view, root[`new ${i}`]);
+    assert.equal(proxied[`new ${i}`], proxied[`new ${i}`]);
+    removed.push(new WeakRef(view));
+    doc.remove(root, `new ${i}`);
+  }
+  assert.equal(stateOf(root).members, undefined);
+  assert.equal(proxied["new 3"], undefined);
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  return new Promise<void>((resolve) => setTimeout(resolve)).then(() => {
+    collect();
+    const kept = removed.filter((view) => view.deref() !== undefined).length;
+    // The last one may still be on the stack.
+    assert.ok(kept < 5, `${kept} of ${removed.length}`);
+    assert.equal(keys(root).length, 300);
+  });
 });
 
 test("half of a surrogate pair is no key, and stands for none", () => {
