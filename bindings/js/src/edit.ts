@@ -14,8 +14,9 @@ import {
   put,
   refuseTensor,
   settle,
+  takesNumber,
 } from "./edit/column.js";
-import { Planner } from "./edit/fresh.js";
+import { type Fresh, Planner } from "./edit/fresh.js";
 import { addToRow, costOf, deleteMember, deleteOfRow, renameMember, setMember } from "./edit/object.js";
 import { reserve } from "./edit/space.js";
 import { LivebufError } from "./error.js";
@@ -121,12 +122,12 @@ export class Editor<T = unknown> extends Document<T> {
     if (cursor.kind === ARRAY) {
       const i = index(cursor, key, cursor.count - 1);
       checkTensor(this.memory, cursor.at, node);
-      const m = this.#begin(planner.size + spaceOf(this.memory, cursor.at));
+      const m = this.#begin(planner.size + slotCost(this.memory, cursor.at, node));
       put(m, cursor.at, cursor.first + i, node);
       return;
     }
     const k = planner.key(String(key));
-    const m = this.#begin(planner.size + objectCost(this.memory, cursor, k));
+    const m = this.#begin(planner.size + objectCost(this.memory, cursor, k, node));
     if (cursor.kind === ROW) addToRow(m, cursor.at, cursor.row, k, node);
     else setMember(m, cursor.home, k, node);
   }
@@ -389,17 +390,21 @@ function spaceOf(m: Memory, header: number): number {
   return 4 * bytesBelow(m, header);
 }
 
+/** The same for one slot. A number takes nothing in a column that can hold it. */
+const slotCost = (m: Memory, header: number, node: Fresh | undefined): number =>
+  node !== undefined && takesNumber(m, header, node) ? 0 : spaceOf(m, header);
+
 /** The same for an array in a list, which may have to become one of arrays. */
 const listCost = (m: Memory, cursor: Cursor): number =>
   cursor.listRow < 0 ? 0 : spaceOf(m, ownerOf(m, cursor.home)) + 64 * m.u32[(ownerOf(m, cursor.home) >>> 2) + 1]!;
 
-/** The same for a member of an object. */
-function objectCost(m: Memory, cursor: Cursor, key: Key): number {
+/** The same for a member of an object, to which a value comes or from which it goes. */
+function objectCost(m: Memory, cursor: Cursor, key: Key, node?: Fresh): number {
   const { at, home, row } = cursor;
   if (cursor.kind === MAP) return costOf(m, home) + spaceOf(m, at + L.MAP_VALUES);
   if (cursor.kind !== ROW) return costOf(m, home);
   const i = findInShape(m, m.u32[(at >>> 2) + 1]!, columnsOf(m, at), key);
-  if (i >= 0) return spaceOf(m, at + L.TABLE_SIZE + 16 * i);
+  if (i >= 0) return slotCost(m, at + L.TABLE_SIZE + 16 * i, node);
   const [extras, extra] = [m.u32[(at >>> 2) + 4]!, extraOf(m, at, row)];
   return 512 + (extras === 0 ? 0 : spaceOf(m, extras)) + (extra === 0 ? 0 : costOf(m, extra));
 }

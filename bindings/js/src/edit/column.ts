@@ -678,6 +678,13 @@ function codeFor(m: Memory, header: number, node: Fresh): number {
   return codeOf(node) === code ? code : L.CELLS;
 }
 
+/** Whether a slot of a column of numbers takes a value as the column is, so that no byte more is needed. */
+export function takesNumber(m: Memory, header: number, node: Fresh): boolean {
+  const code = m.u8[header + 1]!;
+  const numbers = (code >= L.I8 && code <= L.F64) || (code >= L.NUMBERS_F32 && code <= L.MARKED_F64);
+  return numbers && node.tag > L.NULL && (m.u8[header + 3] === 1 || codeFor(m, header, node) === code);
+}
+
 /** Whether a tensor's slot takes a value (EDITING 11); numbers are made what it stores. */
 function fitsTensor(m: Memory, header: number, node: Fresh): boolean {
   const code = m.u8[header + 1]!;
