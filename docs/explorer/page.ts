@@ -2,6 +2,7 @@
 
 import { Document, steps } from "../../bindings/js/src/document.js";
 import { Editor, edit } from "../../bindings/js/src/edit.js";
+import { fromJSON } from "../../bindings/js/src/encode.js";
 import { HEADER_SIZE } from "../../bindings/js/src/layout.js";
 import { load } from "../../bindings/js/src/memory.js";
 import { ARRAY, Cursor, SCALAR } from "../../bindings/js/src/read.js";
@@ -11,7 +12,6 @@ import {
   LocalDate,
   LocalDateTime,
   LocalTime,
-  NumberText,
   Timestamp,
   Uuid,
 } from "../../bindings/js/src/scalar.js";
@@ -411,7 +411,7 @@ function page(): void {
 /** Values that stay of their kind if what is typed can be read so. */
 const KEPT = [Decimal, LocalDate, LocalDateTime, LocalTime, Timestamp, Uuid];
 
-/** What was typed over a value: JSON, else text. Numbers keep what JavaScript's numbers lose. */
+/** What was typed over a value: JSON, else text. It is read as documents are, since `JSON.parse` rounds numbers. */
 function typed(text: string, old: unknown): unknown {
   try {
     const kind = KEPT.find((kind) => old instanceof kind);
@@ -420,10 +420,9 @@ function typed(text: string, old: unknown): unknown {
     // It is another value.
   }
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "number") return value;
-    if (/^\s*-?\d+\s*$/.test(text)) return Number.isSafeInteger(value) ? value : BigInt(text);
-    return Number.isFinite(value) ? new Float(value) : new NumberText(text.trim());
+    const value: unknown = new Document(load(fromJSON(text))).root;
+    // `2.0` stays a float.
+    return typeof value === "number" && !/^\s*-?\d+\s*$/.test(text) ? new Float(value) : value;
   } catch {
     return text;
   }
