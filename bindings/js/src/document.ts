@@ -2,7 +2,7 @@
 
 import { LivebufError } from "./error.js";
 import { load, type Memory, type Source } from "./memory.js";
-import { type PlainOptions, plain } from "./object.js";
+import { forJSON, type PlainOptions, plain } from "./object.js";
 import { Cursor } from "./read.js";
 import { print, type TextOptions } from "./text.js";
 import { type View, viewAt, walk } from "./view.js";
@@ -54,9 +54,12 @@ export class Document<T = unknown> {
     return print(this.#cursor(), options);
   }
 
-  /** What `JSON.stringify` prints: numbers in place of bigints, so those beyond 2⁵³ are rounded. {@link toText} is exact. */
+  /**
+   * What `JSON.stringify` prints. It is exact where the engine has `JSON.rawJSON`. Elsewhere numbers that no double holds
+   * are rounded, and {@link toText} is exact.
+   */
   toJSON(): unknown {
-    return this.toObject({ bigints: "number" });
+    return forJSON(this.#cursor());
   }
 
   /** The document's bytes, where they lie. */

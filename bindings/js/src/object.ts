@@ -22,7 +22,7 @@ import {
   shapeKeys,
   slotValue,
 } from "./read.js";
-import { NumberText } from "./scalar.js";
+import { NumberText, raw } from "./scalar.js";
 
 /** How values become plain ones. */
 export interface PlainOptions {
@@ -43,6 +43,11 @@ export function plain(cursor: Cursor, options: PlainOptions = {}): unknown {
   return new Plain(cursor.m, options).of(cursor, 0);
 }
 
+/** A value as `JSON.stringify` prints it: plain, with numbers that no double holds by their digits. */
+export function forJSON(cursor: Cursor): unknown {
+  return new Plain(cursor.m, {}, (number) => raw(String(number))).of(cursor, 0);
+}
+
 /** An object's member, whatever its key is. */
 function put(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === "__proto__") {
@@ -57,16 +62,16 @@ function interned(key: string): string {
 
 class Plain {
   private left: number;
-  private readonly round: boolean;
   private readonly shapes = new Map<number, string[]>();
   private readonly texts = new Map<number, string>();
 
   constructor(
     private readonly m: Memory,
     options: PlainOptions,
+    /** What bigints and number texts become, if they do not stay what they are. */
+    private readonly made: ((number: unknown) => unknown) | null = options.bigints === "number" ? Number : null,
   ) {
     this.left = options.values ?? 8 * m.used + 1_000_000;
-    this.round = options.bigints === "number";
   }
 
   /** Pays for values before they are made. */
@@ -115,9 +120,8 @@ class Plain {
   }
 
   private number(value: unknown): unknown {
-    if (!this.round) return value;
-    if (typeof value === "bigint" || value instanceof NumberText) return Number(value);
-    return value;
+    const { made } = this;
+    return made !== null && (typeof value === "bigint" || value instanceof NumberText) ? made(value) : value;
   }
 
   /** A text in a cell. Those that other cells may share are decoded once. */

@@ -67,7 +67,7 @@ export class Decimal {
 }
 
 /** A number of JSON by its digits, where the engine can say it. */
-function raw(text: string): unknown {
+export function raw(text: string): unknown {
   const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
   return rawJSON === undefined ? Number(text) : rawJSON(text);
 }

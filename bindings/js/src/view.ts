@@ -5,7 +5,7 @@ import { damage, LivebufError } from "./error.js";
 import { keyOf, textAt } from "./key.js";
 import * as L from "./layout.js";
 import type { Memory } from "./memory.js";
-import { type PlainOptions, plain } from "./object.js";
+import { forJSON, type PlainOptions, plain } from "./object.js";
 import {
   ARRAY,
   Cursor,
@@ -301,7 +301,7 @@ function makeClass(keys: string[]): KeyListClass {
 const METHODS: PropertyDescriptorMap = {
   toJSON: {
     value(this: object) {
-      return toObject(this, { bigints: "number" });
+      return forJSON(cursorOf(this));
     },
     configurable: true,
   },
@@ -518,7 +518,7 @@ export class ArrayView<E = unknown> extends Base {
     return columnOf(cursorOf(this), path);
   }
   toJSON(): unknown {
-    return toObject(this, { bigints: "number" });
+    return forJSON(cursorOf(this));
   }
   [INSPECT](): unknown {
     return toObject(this);
