@@ -64,9 +64,9 @@ function run(options: JsonOptions, fill: (builder: Builder) => void): Uint8Array
  * Objects, arrays, strings, booleans, null: as in JSON; members that are `undefined` are left out, and `undefined` in an
  * array is null. Objects with a `toJSON` are what that returns. Maps with keys that are strings are objects.
  * Numbers: whole ones up to 2⁵³ are integers, −0 and all others floats; a `Float` is always a float. Bigints:
- * integers from −2⁶³ to 2⁶⁴ − 1, others are kept as number text. `Date`: a timestamp. `Uint8Array`, `DataView` and
- * `ArrayBuffer`: bytes. Other typed arrays: tensors of one dimension, which keep their type. The classes of this
- * package, views and documents: as they are.
+ * integers from −2⁶³ to 2⁶⁴ − 1, others are kept as number text. `Date`: a timestamp; the instants, plain dates and times
+ * of Temporal: what they are, cut to microseconds. `Uint8Array`, `DataView` and `ArrayBuffer`: bytes. Other typed arrays:
+ * tensors of one dimension, which keep their type. The classes of this package, views and documents: as they are.
  *
  * O(size of the value).
  *

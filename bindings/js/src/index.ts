@@ -17,6 +17,7 @@ export {
   Timestamp,
   Uuid,
 } from "./scalar.js";
+export { toTemporal } from "./temporal.js";
 export type { TextOptions } from "./text.js";
 export {
   ArrayView,

@@ -34,6 +34,7 @@ import {
   Timestamp,
   Uuid,
 } from "../scalar.js";
+import { fromTemporal } from "../temporal.js";
 import { cursorOf, isView, keptState, type State } from "../view.js";
 
 /** A tensor's type and lengths (FORMAT 6.6). Its numbers are the `bytes` of its value. */
@@ -275,7 +276,8 @@ export class Planner {
       return this.value(value.valueOf());
     if (value instanceof Reserved)
       throw this.fail("BadValue", "a value of a reserved tag can only be copied by its container");
-    return undefined;
+    const moment = fromTemporal(value);
+    return moment === undefined ? undefined : this.scalar(moment);
   }
 
   /** A copy of a value of a document. */

@@ -5,6 +5,7 @@ import { LivebufError } from "../error.js";
 import * as L from "../layout.js";
 import { Cursor } from "../read.js";
 import { Timestamp } from "../scalar.js";
+import { fromTemporal } from "../temporal.js";
 import { cursorOf, isView } from "../view.js";
 import type { Builder } from "./builder.js";
 import { copy } from "./copy.js";
@@ -118,7 +119,7 @@ export class Input {
       }
       return undefined;
     }
-    if (scalar(builder, value)) return undefined;
+    if (scalar(builder, value) || scalar(builder, fromTemporal(value as object))) return undefined;
     if (value instanceof Date) {
       if (Number.isNaN(value.getTime())) throw new LivebufError("BadValue", "a Date is invalid: it has no time");
       scalar(builder, Timestamp.fromDate(value));
