@@ -221,8 +221,13 @@ export class Editor<T = unknown> extends Document<T> {
     arrange(m, header, order);
   }
 
-  /** Sorts an array. The values that are compared are views where they are objects or arrays. */
-  sort(target: Target, compare: (a: unknown, b: unknown) => number): void {
+  /**
+   * Sorts an array; equal elements stay as they are. The values that are compared are views where they are objects or
+   * arrays. Without a function numbers are sorted by their values, NaN last, and texts as JavaScript compares them.
+   *
+   * @throws LivebufError of kind BadValue if a function is needed, because there are other values or both.
+   */
+  sort(target: Target, compare: (a: unknown, b: unknown) => number = inOrder): void {
     const { cursor, depth } = this.#array(target);
     const element = new Cursor(this.memory);
     const values = Array.from({ length: cursor.count }, (_, i) => {
@@ -333,6 +338,16 @@ export function create<T = unknown>(value: T): Editor<T> {
   const editor = new Editor<T>(m);
   editor.replaceRoot(value);
   return editor;
+}
+
+/** The order of two numbers or of two texts. */
+function inOrder(a: unknown, b: unknown): number {
+  const isNumber = (value: unknown): boolean => typeof value === "number" || typeof value === "bigint";
+  if (!(isNumber(a) && isNumber(b)) && !(typeof a === "string" && typeof b === "string")) {
+    throw new LivebufError("BadValue", "only numbers, or only texts, are sorted without a function that compares them");
+  }
+  const [x, y] = [a as number, b as number];
+  return x < y ? -1 : x > y ? 1 : Number(Number.isNaN(x)) - Number(Number.isNaN(y));
 }
 
 /** An index of an array, which may count from the end; −1 if it is none. */

@@ -232,6 +232,33 @@ test("members keep their order", () => {
   is(list, [1, 2, 3]);
 });
 
+test("numbers and texts are sorted without a function", () => {
+  const sorted = (values: unknown[]): unknown[] => {
+    const doc = create(values) as Editor;
+    doc.sort([]);
+    validate(doc.bytes);
+    return doc.toObject() as unknown[];
+  };
+  assert.deepEqual(sorted([10, 9, -1, 2.5, 1e300]), [-1, 2.5, 9, 10, 1e300]);
+  assert.deepEqual(sorted([1, 2n ** 64n - 1n, 9007199254740993n, 9007199254740992]), [
+    1,
+    9007199254740992,
+    9007199254740993n,
+    2n ** 64n - 1n,
+  ]);
+  assert.deepEqual(sorted([NaN, 2, NaN, 1, Infinity]), [1, 2, Infinity, NaN, NaN]);
+  assert.deepEqual(sorted(["b", "a", "B", "", "ä"]), ["", "B", "a", "b", "ä"]);
+  assert.deepEqual(sorted([]), []);
+  for (const values of [
+    [1, "a"],
+    [null, 1],
+    [{}, {}],
+    [true, false],
+  ]) {
+    assert.throws(() => sorted(values), { kind: "BadValue" });
+  }
+});
+
 test("an edit that fails changes nothing", () => {
   const circle: Record<string, unknown> = { a: 1 };
   circle.b = [circle];
