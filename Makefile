@@ -89,6 +89,8 @@ test-js: $(if $(NODE),$(JS)/node_modules/ready)
 ifdef NODE
 	cd $(JS) && npm test --silent
 	$(PYTHON) testdata/conformance.py node $(JS)/test/conformance.js
+	@node -e 'import("./$(JS)/test/browser/find.js").then((found) => process.exit(found.CHROMIUM ? 0 : 1))' || \
+		echo "BROWSERS AND THE EXPLORER ARE NOT TESTED: no Chromium"
 else
 	@echo "Node 20 or newer is not installed: THE JAVASCRIPT PACKAGE IS NOT TESTED"
 endif

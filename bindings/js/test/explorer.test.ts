@@ -17,6 +17,7 @@ import { LocalDate } from "../src/scalar.js";
 import { print } from "../src/text.js";
 import { isValid } from "../src/validate.js";
 import { cursorOf, walk } from "../src/view.js";
+import { launch, noBrowser as skip } from "./browser/chromium.js";
 
 const ROOT = new URL("../../../../", import.meta.url);
 const SAMPLE = readFileSync(new URL("docs/explorer/sample.json", ROOT), "utf8");
@@ -106,11 +107,6 @@ test("the map follows edits", () => {
   }
 });
 
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find(existsSync);
-const playwright = await import("playwright-core").catch(() => null);
-const skip =
-  playwright === null ? "playwright-core is not installed" : CHROMIUM === undefined ? "there is no Chromium" : false;
-
 let folder: string;
 let browser: Browser;
 let shared: Page | undefined;
@@ -120,12 +116,7 @@ before(async () => {
   if (skip) return;
   folder = mkdtempSync(join(tmpdir(), "explorer-"));
   execFileSync(process.execPath, [new URL("docs/explorer/build.js", ROOT).pathname, folder]);
-  const flags =
-    "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking disable-component-update";
-  browser = await playwright!.chromium.launch({
-    executablePath: CHROMIUM!,
-    args: [...flags.split(" "), "disable-sync"].map((flag) => `--${flag}`),
-  });
+  browser = await launch();
 });
 after(async () => {
   await browser?.close();

@@ -2,8 +2,9 @@
 
 import { existsSync } from "node:fs";
 import type { Browser } from "playwright-core";
+// @ts-expect-error: it is JavaScript without types.
+import { CHROMIUM } from "./find.js";
 
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find(existsSync);
 const playwright = await import("playwright-core").catch(() => null);
 const PACKAGE = new URL("../../", import.meta.url);
 
@@ -11,16 +12,17 @@ const isBuilt = existsSync(new URL("dist/index.js", PACKAGE));
 /** Why what needs the package's files cannot be tested. */
 export const unbuilt = isBuilt ? false : "the package is not built: node build.js";
 /** Why there is no browser to test with. */
-export const skip =
-  unbuilt ||
-  (playwright === null ? "playwright-core is not installed" : CHROMIUM === undefined ? "there is no Chromium" : false);
+export const noBrowser =
+  playwright === null ? "playwright-core is not installed" : CHROMIUM === undefined ? "there is no Chromium" : false;
+/** Why the package cannot be tested in a browser. */
+export const skip = unbuilt || noBrowser;
 
 /** A browser that makes no requests of its own. */
 export function launch(): Promise<Browser> {
   const flags =
     "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking disable-component-update disable-sync";
   return playwright!.chromium.launch({
-    executablePath: CHROMIUM!,
+    executablePath: CHROMIUM as string,
     args: flags.split(" ").map((flag) => `--${flag}`),
   });
 }
