@@ -44,7 +44,7 @@ type NumbersClass = {
 };
 
 /** The typed array of a column, by its code. Dates are days, times microseconds. */
-const ARRAYS_OF: { [code: number]: NumbersClass } = {
+export const ARRAYS_OF: { [code: number]: NumbersClass } = {
   [L.I8]: Int8Array,
   [L.I16]: Int16Array,
   [L.I32]: Int32Array,

@@ -605,6 +605,36 @@ test("a view of a column's value can be edited", () => {
   validate(doc.bytes);
 });
 
+test("texts in a run, and arrays in a list, get other lengths", () => {
+  let seed = 5;
+  const below = (n: number): number => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((seed / 2 ** 32) * n);
+  };
+  // Offsets of one, two and four bytes, and some that become wider meanwhile.
+  for (const n of [12, 60, 800, 6000]) {
+    const rows = Array.from({ length: n }, (_, i) => ({
+      text: `unique ${i * 7919}` as string | null,
+      list: Array.from({ length: i % 4 }, (_, k) => k),
+    }));
+    const doc = edit(lbuf(rows)) as Editor;
+    assert.equal(columnCode(doc, "text"), L.RUN);
+    assert.equal(columnCode(doc, "list"), L.LISTS);
+    for (let k = 0; k < 150; k++) {
+      // Not too far in front, since the column would become one of texts then.
+      const i = n - 1 - below(Math.min(n, 500));
+      rows[i]!.text = below(9) === 0 ? null : `text ${"ä".repeat(below(30))}`.slice(below(3) * 2);
+      rows[i]!.list = Array.from({ length: below(12) }, (_, k) => k);
+      doc.set([i, "text"], rows[i]!.text);
+      doc.set([i, "list"], rows[i]!.list);
+      if (k % 30 === 0) is(doc, rows);
+    }
+    is(doc, rows);
+    assert.equal(columnCode(doc, "text"), L.RUN);
+    assert.equal(columnCode(doc, "list"), L.LISTS);
+  }
+});
+
 test("texts of one length in a run", () => {
   const rows = Array.from(
     { length: 60 },

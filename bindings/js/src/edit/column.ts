@@ -1,5 +1,6 @@
 // Columns that are edited (FORMAT 6): slots are opened, closed, set and put in order, in every kind of column.
 
+import { ARRAYS_OF } from "../column.js";
 import { damage, LivebufError } from "../error.js";
 import { hashOf, isKey, Key, spanLength, spanStart } from "../key.js";
 import * as L from "../layout.js";
@@ -234,7 +235,9 @@ function addOffsets(m: Memory, list: number, i: number, more: number): void {
   if ((code === L.U8 && most > 0xff) || (code === L.U16 && most > 0xffff)) {
     convert(m, header, most > 0xffff ? L.U32 : L.U16);
   }
-  for (; i < n; i++) setOffset(m, list, i, offsetAt(m, list, i) + more);
+  const made = ARRAYS_OF[m.u8[header + 1]!]!;
+  const offsets = new made(m.u8.buffer, m.u8.byteOffset + dataOf(m, header), n) as Uint32Array;
+  for (; i < n; i++) offsets[i]! += more;
 }
 
 /** Numbers the extras of rows anew, from a row on (FORMAT 6.3). */
@@ -933,9 +936,10 @@ function putRun(m: Memory, header: number, slot: number, node: Fresh): void {
       putNew(m, header, slot, node);
       return;
     }
-    if (end > start) clear(m, header, slot, 1);
-    openSlots(m, elements, start, bytes.length);
-    addOffsets(m, list, slot + 1, bytes.length);
+    const more = bytes.length - (end - start);
+    if (more > 0) openSlots(m, elements, end, more);
+    else closeSlots(m, elements, end + more, -more);
+    addOffsets(m, list, slot + 1, more);
   }
   m.u8.set(bytes, dataOf(m, elements) + start);
   setValue(m, header, slot);
