@@ -72,6 +72,9 @@ export const UUIDS = 31;
 export const F16 = 32;
 export const BOOL8 = 33;
 
+/** Whether a column of this code can be a tensor (FORMAT 6.6); those of lists apart. */
+export const isTensorCode = (code: number): boolean => (code >= I8 && code <= F64) || code >= F16;
+
 /** Bytes of a slot, by the column's code; 0 where slots take bits or nothing. */
 export const WIDTHS: readonly number[] = [
   0, 0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 4, 4, 0, 0, 0, 0, 4, 8, 4, 8, 1, 2, 0, 4, 8, 8, 8, 8, 16, 2, 1,

@@ -456,6 +456,7 @@ export function tensorAt(
     first *= length;
     count *= length;
   }
+  if (!L.isTensorCode(m.u8[header + 1]!)) throw damage("BadCode", header);
   return { lengths, header, first, count };
 }
 

@@ -76,8 +76,6 @@ function fault(kind: ErrorKind, offset: number): LivebufError {
   return words === undefined ? error : new LivebufError(kind, `${words} (${kind} at byte ${offset})`, offset);
 }
 
-/** Whether a column of this code can be a tensor (FORMAT 6.6); those of lists apart. */
-const isTensorCode = (code: number): boolean => (code >= L.I8 && code <= L.F64) || code >= L.F16;
 const isDictionary = (code: number): boolean => code === L.DICTIONARY_U8 || code === L.DICTIONARY_U16;
 /** Where a column's bitmaps lie. */
 const bitsAt = (m: Memory, h: number): number => {
@@ -559,7 +557,7 @@ class Validator {
     if (nested ? gaps === 0 && capacity !== count : gaps === 0 && code === L.NULLS) throw fault("BadCount", h);
     if (tensor === 1 && (inTable || gaps > 0)) throw fault("BadCode", h + 3);
     if (code === L.STRUCT || !nested) {
-      if (tensor === 1 ? !isTensorCode(code) : code >= L.F16) throw fault("BadCode", h + 3);
+      if (tensor === 1 ? !L.isTensorCode(code) : code >= L.F16) throw fault("BadCode", h + 3);
     }
     if (without) return tensor;
     if (!nested) {

@@ -1,7 +1,7 @@
 // Values on their way into a document: what a program gives, or what is taken out of its place.
 
 import { tensorCode } from "../encode/scalars.js";
-import { LivebufError } from "../error.js";
+import { damage, LivebufError } from "../error.js";
 import { encode, type Key, keyOf, NO_KEY, spanLength, spanStart, textAt } from "../key.js";
 import * as L from "../layout.js";
 import { bytesOf, Memory } from "../memory.js";
@@ -21,6 +21,7 @@ import {
   SCALAR,
   shapeKeys,
   slotValue,
+  tensorAt,
   valuesAt,
 } from "../read.js";
 import {
@@ -109,6 +110,9 @@ function setBytes(node: Fresh, bytes: Uint8Array): Fresh {
 export class Planner {
   /** At most so many bytes the values take. */
   size = 0;
+  /** Values that may still be copied out of a document, which may be damaged and stand for any number, and their bytes. */
+  private left = 0;
+  private leftBytes = 0;
   private readonly path: (string | number)[] = [];
 
   /** `depth` is that of the container in the document that the values come into; −1 if it is not known. */
@@ -282,32 +286,49 @@ export class Planner {
 
   /** A copy of a value of a document. */
   copy(cursor: Cursor): Fresh {
-    const node = lift(cursor, false);
-    this.measure(node);
+    this.left = 8 * cursor.m.used + 1_000_000;
+    this.leftBytes = L.TEXT_PER_BYTE * cursor.m.used;
+    return lift(cursor, false, this);
+  }
+
+  /** An object or array begins to be copied, with so many elements. */
+  begin(tag: number, count: number): void {
+    this.container(tag);
+    this.path.push("");
+    this.pay(count, 0);
+  }
+
+  /** A value was copied, with all that is in it. */
+  end(node: Fresh): Fresh {
+    const size = node.bytes?.length ?? 0;
+    this.pay(1, size);
+    this.size += 48 + size;
+    if (node.tag < L.OBJECT_NODE) return node;
+    this.path.pop();
+    if (node.keys !== null) for (const key of node.keys) this.size += 48 + 2 * key.bytes.length;
     return node;
   }
 
-  private measure(node: Fresh): void {
-    this.size += 48 + (node.bytes?.length ?? 0);
-    if (node.items === null) {
-      if (node.tag === L.ARRAY_NODE) this.container(node.tag);
-      return;
+  private pay(values: number, bytes: number): void {
+    this.left -= values;
+    this.leftBytes -= bytes;
+    if (this.left < 0 || this.leftBytes < 0) {
+      throw new LivebufError("BudgetExceeded", "the document stands for too many values");
     }
-    this.container(node.tag);
-    this.path.push("");
-    for (const item of node.items) this.measure(item);
-    this.path.pop();
-    if (node.keys !== null) for (const key of node.keys) this.size += 48 + 2 * key.bytes.length;
   }
 }
 
 /**
  * A value of a document. With `move`, it is taken out: what has a home keeps it, and texts stay where they are. Rows,
- * arrays in lists and texts of runs have to be written anew.
+ * arrays in lists and texts of runs have to be written anew. A planner hears of each value that is copied.
  */
-export function lift(cursor: Cursor, move: boolean): Fresh {
+export function lift(cursor: Cursor, move: boolean, planner?: Planner): Fresh {
   const { m, kind, tag, at } = cursor;
-  if (kind === SCALAR) return cursor.row < 0 ? liftCell(m, tag, at, move) : liftSlot(m, at, cursor.row, tag, move);
+  if (kind === SCALAR) {
+    if (tag > L.ARRAY_NODE) throw damage("BadCode", at);
+    const node = cursor.row < 0 ? liftCell(m, tag, at, move) : liftSlot(m, at, cursor.row, tag, move);
+    return planner?.end(node) ?? node;
+  }
   const node = new Fresh(tag);
   const place = new Place(m);
   if (kind === ARRAY) {
@@ -317,11 +338,15 @@ export function lift(cursor: Cursor, move: boolean): Fresh {
       return node;
     }
     if (move) node.view = keptState(m, cursor.home, listRow);
-    if (m.u8[at + 3] === 1) return liftTensor(node, m, at, first, count, move);
-    const items: Fresh[] = [];
-    for (let i = 0; i < count; i++) items.push(liftAt(place, at, first + i, move));
-    node.items = items;
-    return node;
+    const isTensor = m.u8[at + 3] === 1;
+    planner?.begin(tag, isTensor ? 0 : count);
+    if (isTensor) liftTensor(node, m, at, first, count, move);
+    else {
+      const items: Fresh[] = [];
+      for (let i = 0; i < count; i++) items.push(liftAt(place, at, first + i, move, planner));
+      node.items = items;
+    }
+    return planner?.end(node) ?? node;
   }
   if (move && kind !== ROW) {
     node.lo = cursor.home;
@@ -346,18 +371,19 @@ export function lift(cursor: Cursor, move: boolean): Fresh {
       return node;
     }
   }
+  planner?.begin(tag, 0);
   for (const members = new Members(cursor); members.next(); ) {
     node.keys.push(keyOf(textAt(m, members.key)));
-    node.items.push(lift(members.value, move));
+    node.items.push(lift(members.value, move, planner));
   }
-  return node;
+  return planner?.end(node) ?? node;
 }
 
 /**
  * The same of a slot. Where objects or arrays have their places, a slot that was opened has none until its value comes:
  * it counts as null.
  */
-export function liftAt(cursor: Cursor, header: number, slot: number, move: boolean): Fresh {
+export function liftAt(cursor: Cursor, header: number, slot: number, move: boolean, planner?: Planner): Fresh {
   const { m } = cursor;
   const code = m.u8[header + 1]!;
   const hasHomes = code === L.OBJECTS || code === L.ARRAYS;
@@ -365,7 +391,7 @@ export function liftAt(cursor: Cursor, header: number, slot: number, move: boole
     return new Fresh(L.NULL);
   }
   cursor.toSlot(header, slot);
-  return lift(cursor, move);
+  return lift(cursor, move, planner);
 }
 
 /** The same of a value that has a cell. */
@@ -435,28 +461,23 @@ function liftSlot(m: Memory, header: number, slot: number, tag: number, move: bo
   }
 }
 
-function liftTensor(node: Fresh, m: Memory, at: number, first: number, count: number, move: boolean): Fresh {
-  const lengths = [count];
+function liftTensor(node: Fresh, m: Memory, at: number, first: number, count: number, move: boolean): void {
+  const { lengths, header, ...numbers } = tensorAt(m, at, first, count);
   const views: Tensor["views"] = [];
-  while (m.u8[at + 1] === L.FIXED_LISTS) {
+  for (let dimension = 1; move && dimension < lengths.length; dimension++) {
     const list = m.u32[(at >>> 2) + 3]!;
-    const length = m.u32[(list >>> 2) + 1]!;
-    const rows = move ? (m.views!.get(list) as Map<number, State> | undefined) : undefined;
+    const rows = m.views!.get(list) as Map<number, State> | undefined;
     rows?.forEach((state, row) => {
-      if (row >= first && row < first + count) views.push({ dimension: lengths.length, row: row - first, state });
+      if (row >= first && row < first + count) views.push({ dimension, row: row - first, state });
     });
-    lengths.push(length);
-    [at, first, count] = [list + L.LIST_ELEMENTS, first * length, count * length];
+    at = list + L.LIST_ELEMENTS;
+    first *= lengths[dimension]!;
+    count *= lengths[dimension]!;
   }
-  const code = m.u8[at + 1]!;
+  const code = m.u8[header + 1]!;
   const width = L.WIDTHS[code]!;
   node.tensor = { code, lengths, views };
-  if (code !== L.BOOL) node.bytes = m.bytes(valuesAt(m, at) + width * first, width * count).slice();
-  else {
-    node.bytes = new Uint8Array(Math.ceil(count / 8));
-    for (let i = 0; i < count; i++) if (slotValue(m, at, first + i)) node.bytes[i >>> 3]! |= 1 << (i & 7);
-  }
-  return node;
+  node.bytes = m.bytes(valuesAt(m, header) + width * numbers.first, width * numbers.count).slice();
 }
 
 /** How deep containers are within each other. */
