@@ -39,6 +39,7 @@ export type Numbers =
   | Float64Array;
 
 type NumbersClass = {
+  name: string;
   new (buffer: ArrayBufferLike, start: number, length: number): Numbers;
   BYTES_PER_ELEMENT: number;
 };
@@ -68,6 +69,19 @@ export const ARRAYS_OF: { [code: number]: NumbersClass } = {
   [L.F16]: (globalThis as { Float16Array?: NumbersClass }).Float16Array ?? Uint16Array,
   [L.BOOL8]: Uint8Array,
 };
+
+/**
+ * The code of the tensor that a typed array becomes, and `undefined` for bytes. It is known by its name, since it may be
+ * of another realm.
+ */
+export function tensorCode(value: object): number | undefined {
+  const name = Object.prototype.toString.call(value).slice(8, -1);
+  for (let code: number = L.I8; code <= L.F16; code++) {
+    const known = code === L.U8 ? "Uint8ClampedArray" : ARRAYS_OF[code]?.name;
+    if (L.isTensorCode(code) && known === name) return code;
+  }
+  return undefined;
+}
 
 /** The values of one member of all elements of an array. */
 export class Column {
@@ -104,8 +118,7 @@ export class Column {
    * `Float16Array`; an engine that has none gets a copy of them as a `Float32Array`, which is exact.
    */
   get values(): Numbers | null {
-    const code = this.#code();
-    return code === L.DICTIONARY_U8 || code === L.DICTIONARY_U16 ? null : this.#array();
+    return L.isDictionary(this.#code()) ? null : this.#array();
   }
 
   #array(): Numbers | null {
@@ -121,8 +134,7 @@ export class Column {
 
   /** Of a dictionary, which of its {@link texts} each value is. `null` for other columns. */
   get codes(): Uint8Array | Uint16Array | null {
-    const code = this.#code();
-    return code === L.DICTIONARY_U8 || code === L.DICTIONARY_U16 ? (this.#array() as Uint8Array | Uint16Array) : null;
+    return L.isDictionary(this.#code()) ? (this.#array() as Uint8Array | Uint16Array) : null;
   }
 
   /** The texts of a dictionary, each once. `null` for other columns. */
@@ -188,11 +200,11 @@ export class Column {
   /** All values as an array. Texts of a dictionary are decoded once each. */
   toArray(): unknown[] {
     if (this.#gathered !== undefined) return [...this.#gathered];
-    const { codes, texts } = this;
-    const all = Array.from({ length: this.length }, (_, i) => i);
-    if (codes === null || texts === null) return all.map((i) => this.at(i));
-    const valid = this.valid === null;
-    return all.map((i) => (valid || this.isValid(i) ? texts[codes[i]!] : this.at(i)));
+    const { codes, texts, length } = this;
+    const whole = codes !== null && this.valid === null;
+    return Array.from({ length }, (_, i) =>
+      codes !== null && (whole || this.isValid(i)) ? texts![codes[i]!] : this.at(i),
+    );
   }
 
   /**

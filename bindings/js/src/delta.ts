@@ -5,7 +5,7 @@ import { damage, LivebufError } from "./error.js";
 import { spanLength, spanStart } from "./key.js";
 import * as L from "./layout.js";
 import { bytesOf, load, type Source } from "./memory.js";
-import { ARRAY, Cursor, isFloat, Members, SCALAR, valuesAt } from "./read.js";
+import { ARRAY, Cursor, isFloat, Members, SCALAR, u16At, valuesAt } from "./read.js";
 import { Decimal, LocalDate, LocalDateTime, LocalTime, NumberText, Timestamp, Uuid } from "./scalar.js";
 import { cursorOf, isView } from "./view.js";
 
@@ -334,6 +334,8 @@ const [ROUNDS, START] = (() => {
   return [Uint32Array.from(rounds), Uint32Array.from(start)];
 })();
 
+const rotate = (x: number, n: number): number => (x >>> n) | (x << (32 - n));
+
 /** SHA-256 (FIPS 180-4), of bytes that come one after another. */
 class Sha256 {
   private readonly h = Int32Array.from(START);
@@ -360,17 +362,17 @@ class Sha256 {
       } else {
         const x = w[i - 15]!;
         const y = w[i - 2]!;
-        const s0 = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3);
-        const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
+        const s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >>> 3);
+        const s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >>> 10);
         w[i] = (w[i - 16]! + s0 + w[i - 7]! + s1) | 0;
       }
     }
     let [a, b, c, d] = [h[0]!, h[1]!, h[2]!, h[3]!];
     let [e, f, g, k] = [h[4]!, h[5]!, h[6]!, h[7]!];
     for (let i = 0; i < 64; i++) {
-      const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
+      const s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
       const t = (k + s1 + ((e & f) ^ (~e & g)) + ROUNDS[i]! + w[i]!) | 0;
-      const s0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
+      const s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
       k = g;
       g = f;
       f = e;
@@ -381,14 +383,9 @@ class Sha256 {
       b = a;
       a = (t + s0 + majority) | 0;
     }
-    h[0]! += a;
-    h[1]! += b;
-    h[2]! += c;
-    h[3]! += d;
-    h[4]! += e;
-    h[5]! += f;
-    h[6]! += g;
-    h[7]! += k;
+    [a, b, c, d, e, f, g, k].forEach((more, i) => {
+      h[i]! += more;
+    });
   }
 
   finish(): Uint8Array {
@@ -541,7 +538,7 @@ class Walk {
       double.setFloat64(0, value);
       this.word("d", double.getUint32(4), double.getUint32(0));
     } else if (code === L.F16) {
-      const half = m.u8[slot]! | (m.u8[slot + 1]! << 8);
+      const half = u16At(m.u8, slot);
       this.word("d", 0, (((half & 0x8000) << 16) | 0x7ff00000 | ((half & 0x3ff) << 10)) >>> 0);
     } else this.word("d", bits << 29, ((bits & 0x80000000) | 0x7ff00000 | ((bits & 0x7fffff) >>> 3)) >>> 0);
   }

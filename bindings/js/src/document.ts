@@ -78,6 +78,10 @@ export function open<T = unknown>(source: Source): Document<T> {
   return new Document<T>(load(source));
 }
 
+/** The JSON pointer of a path. */
+export const pointerOf = (path: readonly (string | number)[]): string =>
+  path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+
 /** The steps of a JSON pointer (RFC 6901). */
 export function steps(pointer: string): string[] {
   if (pointer === "") return [];

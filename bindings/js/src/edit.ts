@@ -26,7 +26,7 @@ import { load, Memory, type Source } from "./memory.js";
 import { plain } from "./object.js";
 import { ARRAY, Cursor, columnsOf, extraOf, findInShape, isNested, MAP, ROW, SCALAR, wholeIndex } from "./read.js";
 import { check } from "./validate.js";
-import { isView, stateOf, viewAt, walk } from "./view.js";
+import { indexOf, isView, stateOf, viewAt, walk } from "./view.js";
 
 /** An object or array that is edited: a view of the document, or the path of keys and indexes to it. */
 export type Target = object | readonly (string | number)[];
@@ -342,22 +342,15 @@ export function create<T = unknown>(value: T): Editor<T> {
 
 /** The order of two numbers or of two texts. */
 function inOrder(a: unknown, b: unknown): number {
-  const isNumber = (value: unknown): boolean => typeof value === "number" || typeof value === "bigint";
-  if (!(isNumber(a) && isNumber(b)) && !(typeof a === "string" && typeof b === "string")) {
-    throw new LivebufError("BadValue", "only numbers, or only texts, are sorted without a function that compares them");
+  const kind = (value: unknown): string => (typeof value === "bigint" ? "number" : typeof value);
+  if (kind(a) !== kind(b) || !["number", "string"].includes(kind(a))) {
+    throw new LivebufError("BadValue", "only numbers, or only texts, need no function");
   }
   const [x, y] = [a as number, b as number];
   return x < y ? -1 : x > y ? 1 : Number(Number.isNaN(x)) - Number(Number.isNaN(y));
 }
 
-/** An index of an array, which may count from the end; −1 if it is none. */
-function indexOf(cursor: Cursor, key: string | number): number {
-  const i = typeof key === "number" ? key : /^(0|[1-9]\d*)$/.test(key) ? Number(key) : -Infinity;
-  const from = i < 0 ? i + cursor.count : i;
-  return Number.isInteger(from) && from >= 0 ? from : -1;
-}
-
-/** The same, from 0 to `most`. */
+/** An index of an array, from 0 to `most`. */
 function index(cursor: Cursor, key: string | number, most: number): number {
   const i = indexOf(cursor, key);
   if (i >= 0 && i <= most) return i;

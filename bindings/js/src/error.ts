@@ -74,7 +74,6 @@ const WORDS: { [kind in ErrorKind]?: string } = {
 };
 
 /** The error of damaged bytes, for the caller to throw. */
-export function damage(kind: ErrorKind, offset: number): LivebufError {
-  const words = WORDS[kind] ?? kind;
+export function damage(kind: ErrorKind, offset: number, words: string = WORDS[kind] ?? kind): LivebufError {
   return new LivebufError(kind, `${words} (${kind} at byte ${offset})`, offset);
 }

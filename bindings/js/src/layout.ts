@@ -72,6 +72,10 @@ export const UUIDS = 31;
 export const F16 = 32;
 export const BOOL8 = 33;
 
+export const isDictionary = (code: number): boolean => code === DICTIONARY_U8 || code === DICTIONARY_U16;
+
+export const isMarked = (code: number): boolean => code === MARKED_F32 || code === MARKED_F64;
+
 /** Whether a column of this code can be a tensor (FORMAT 6.6); those of lists apart. */
 export const isTensorCode = (code: number): boolean => (code >= I8 && code <= F64) || code >= F16;
 

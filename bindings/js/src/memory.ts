@@ -53,8 +53,7 @@ export class Memory {
 
   /** Checks that a block lies in the document, at a multiple of 8. Its bytes may be read then. */
   need(offset: number, size: number): void {
-    if ((offset & 7) !== 0) throw damage("Misaligned", offset);
-    if (!(offset >= HEADER_SIZE && offset + size <= this.used)) throw damage("OutOfBounds", offset);
+    this.within(offset, size);
     this.bring?.(offset, size);
   }
 
@@ -76,6 +75,12 @@ export class Memory {
     return this.u8.subarray(offset, offset + length);
   }
 }
+
+/** Whether an object is bytes of some kind, or a typed array. */
+export const isSource = (value: object): value is Source =>
+  ArrayBuffer.isView(value) ||
+  value instanceof ArrayBuffer ||
+  (typeof SharedArrayBuffer === "function" && value instanceof SharedArrayBuffer);
 
 /** Any bytes as an `Uint8Array` over them. */
 export function bytesOf(source: Source): Uint8Array {

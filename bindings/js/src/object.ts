@@ -45,7 +45,7 @@ export function plain(cursor: Cursor, options: PlainOptions = {}): unknown {
 
 /** A value as `JSON.stringify` prints it: plain, with numbers that no double holds by their digits. */
 export function forJSON(cursor: Cursor): unknown {
-  return new Plain(cursor.m, {}, (number) => raw(String(number))).of(cursor, 0);
+  return new Plain(cursor.m, {}, raw).of(cursor, 0);
 }
 
 /** An object's member, whatever its key is. */
@@ -164,7 +164,7 @@ class Plain {
     const code = m.u8[header + 1]!;
     if (code === L.STRUCT) return this.rows(header, first, count, depth);
     const values: unknown[] = new Array(count);
-    if ((code === L.DICTIONARY_U8 || code === L.DICTIONARY_U16) && count > 4) {
+    if (L.isDictionary(code) && count > 4) {
       const cells = dictionaryTexts(m, header);
       const texts: string[] = [];
       for (let i = 0; i < count; i++) {

@@ -20,8 +20,6 @@ export interface PartialOptions {
   page?: number;
   /** Most fetches of one call of `read`. Default: 1,000. */
   fetches?: number;
-  /** Most bytes of the document, for all of which memory is asked. Default: 4 GiB, the most that any has. */
-  maxBytes?: number;
 }
 
 /** Thrown while bytes are missing, and caught by `read`. Others see it where they read outside of `read`. */
@@ -33,7 +31,7 @@ class Missing extends LivebufError {
     // It has a path, though an empty one: in place of errors without one, `encode` throws others that have it.
     super(
       "Unsupported",
-      "these bytes were not fetched: read within the function that `read` calls, and return plain values from it",
+      "these bytes were not fetched: ask for them within `read`, and return plain values",
       start,
       "",
     );
@@ -90,13 +88,6 @@ export class Partial<T = unknown> {
     const used = new DataView(head.buffer, head.byteOffset).getUint32(20, true);
     const { size = used } = source;
     if (used > size) throw cutShort(size, used);
-    const { maxBytes = used } = options;
-    if (used > maxBytes) {
-      throw new LivebufError(
-        "BudgetExceeded",
-        `the document has ${used} bytes, and ${maxBytes} are allowed: set more by the option maxBytes`,
-      );
-    }
     return new Partial<T>(source, head, used, options);
   }
 
@@ -216,13 +207,15 @@ class HttpSource implements ByteSource {
     if (response.status === 416) return new Uint8Array(0);
     if (!response.ok) throw new LivebufError("Io", `${this.url} answered ${response.status} ${response.statusText}`);
     // Browsers hide it from pages of other sites, unless the server allows them to see it.
-    const [, first, all] = /^bytes (\d+)-\d+\/(\d+)?/i.exec(response.headers.get("Content-Range") ?? "") ?? [];
-    if (response.status === 206 && first !== undefined && Number(first) !== start) {
-      throw new LivebufError("Io", `${this.url} answered with bytes from ${first} on, and was asked for ${start}`);
-    }
-    if (all !== undefined) this.size = Number(all);
+    const range = /(\d+)-\d+\/(\d*)/.exec(response.headers.get("Content-Range") ?? "");
     const bytes = new Uint8Array(await response.arrayBuffer());
-    if (response.status === 206) return bytes;
+    if (response.status === 206) {
+      if (range === null) return bytes;
+      if (Number(range[1]) !== start)
+        throw new LivebufError("Io", `${this.url} answered with other bytes: ${range[0]}`);
+      if (range[2] !== "") this.size = Number(range[2]);
+      return bytes;
+    }
     this.size = bytes.length;
     this.#all = bytes;
     return bytes.subarray(start, end);

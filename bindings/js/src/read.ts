@@ -23,6 +23,9 @@ export function resolve(m: Memory, home: number): number {
   return block;
 }
 
+/** Two bytes as a number, at any address. */
+export const u16At = (u8: Uint8Array, at: number): number => u8[at]! | (u8[at + 1]! << 8);
+
 /** Keys that a shape has. */
 export function shapeCount(m: Memory, shape: number): number {
   m.need(shape, 16);
@@ -63,7 +66,7 @@ export function findInShape(m: Memory, shape: number, n: number, key: Key): numb
   while (low < high) {
     const middle = (low + high) >>> 1;
     const at = shape + 16 + 2 * middle;
-    const place = u8[at]! | (u8[at + 1]! << 8);
+    const place = u16At(u8, at);
     if (place >= count) throw damage("BadIndex", at);
     const order = compareKey(m, keys + 8 * place, key.bytes);
     if (order === 0) return place < n ? place : -1;
@@ -328,14 +331,10 @@ export function slotValue(m: Memory, header: number, slot: number): unknown {
       return (m.u8[slotAt(m, header, slot, 1)]! << 24) >> 24;
     case L.U8:
       return m.u8[slotAt(m, header, slot, 1)]!;
-    case L.I16: {
-      const at = slotAt(m, header, slot, 2);
-      return ((m.u8[at]! | (m.u8[at + 1]! << 8)) << 16) >> 16;
-    }
-    case L.U16: {
-      const at = slotAt(m, header, slot, 2);
-      return m.u8[at]! | (m.u8[at + 1]! << 8);
-    }
+    case L.I16:
+      return (u16At(m.u8, slotAt(m, header, slot, 2)) << 16) >> 16;
+    case L.U16:
+      return u16At(m.u8, slotAt(m, header, slot, 2));
     case L.I32:
       return m.u32[slotAt(m, header, slot, 4) >>> 2]! | 0;
     case L.U32:
@@ -378,10 +377,8 @@ export function slotValue(m: Memory, header: number, slot: number): unknown {
       return cellValue(m, L.DECIMAL, slotAt(m, header, slot, 8));
     case L.UUIDS:
       return new Uuid(m.bytes(slotAt(m, header, slot, 16), 16));
-    case L.F16: {
-      const at = slotAt(m, header, slot, 2);
-      return half(m.u8[at]! | (m.u8[at + 1]! << 8));
-    }
+    case L.F16:
+      return half(u16At(m.u8, slotAt(m, header, slot, 2)));
     case L.BOOL8:
       return m.u8[slotAt(m, header, slot, 1)] !== 0;
     default:
@@ -398,7 +395,7 @@ function dateValue(days: number, at: number): LocalDate {
 export function dictionaryCell(m: Memory, header: number, slot: number): number {
   const wide = m.u8[header + 1] === L.DICTIONARY_U16;
   const at = slotAt(m, header, slot, wide ? 2 : 1);
-  const code = wide ? m.u8[at]! | (m.u8[at + 1]! << 8) : m.u8[at]!;
+  const code = wide ? u16At(m.u8, at) : m.u8[at]!;
   const texts = dictionaryTexts(m, header);
   if (code >= m.u32[(texts >>> 2) + 1]!) throw damage("BadIndex", at);
   const cell = m.u32[(texts >>> 2) + 3]! + 8 * code;
@@ -428,7 +425,7 @@ export function offsetAt(m: Memory, list: number, i: number): number {
       return m.u8[data + i]!;
     case L.U16:
       m.reach(data + 2 * i, 2);
-      return m.u8[data + 2 * i]! | (m.u8[data + 2 * i + 1]! << 8);
+      return u16At(m.u8, data + 2 * i);
     case L.U32:
       m.reach(data + 4 * i, 4);
       return m.u32[(data >>> 2) + i]!;
@@ -792,7 +789,7 @@ export class Members {
 }
 
 /** How many columns a table has. */
-export const columnsOf = (m: Memory, table: number): number => m.u8[table + 20]! | (m.u8[table + 21]! << 8);
+export const columnsOf = (m: Memory, table: number): number => u16At(m.u8, table + 20);
 
 /** Bytes of a table: its fields, the headers of its columns and of its orders. */
 export const tableSize = (m: Memory, table: number): number =>

@@ -29,7 +29,7 @@ export class NumberText {
   }
   /** The number, exact where the engine has `JSON.rawJSON`, and rounded elsewhere. */
   toJSON(): unknown {
-    return raw(this.text);
+    return raw(this);
   }
 }
 
@@ -62,12 +62,13 @@ export class Decimal {
     return sign + digits.slice(0, point) + (scale > 0 ? `.${digits.slice(point)}` : "");
   }
   toJSON(): unknown {
-    return raw(this.toString());
+    return raw(this);
   }
 }
 
 /** A number of JSON by its digits, where the engine can say it. */
-export function raw(text: string): unknown {
+export function raw(number: unknown): unknown {
+  const text = String(number);
   const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
   return rawJSON === undefined ? Number(text) : rawJSON(text);
 }
@@ -180,11 +181,8 @@ export class Uuid {
     return new Uuid(Uint8Array.from({ length: 16 }, (_, i) => Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16)));
   }
   toString(): string {
-    let text = "";
-    this.bytes.forEach((byte, i) => {
-      text += (i === 4 || i === 6 || i === 8 || i === 10 ? "-" : "") + (256 + byte).toString(16).slice(1);
-    });
-    return text;
+    const digits = Array.from(this.bytes, (byte) => (256 + byte).toString(16).slice(1)).join("");
+    return digits.replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
   }
   toJSON(): string {
     return this.toString();

@@ -30,11 +30,10 @@ export function toTemporal(value: LocalDateTime): TemporalOf<"PlainDateTime">;
 export function toTemporal(value: object): unknown {
   const { Temporal } = globalThis as unknown as { Temporal?: Record<string, { from(text: string): unknown }> };
   if (Temporal === undefined) {
-    throw new LivebufError("Unsupported", "this engine has no Temporal; a polyfill that makes it global will do");
+    throw new LivebufError("Unsupported", "there is no Temporal, and no polyfill of it");
   }
-  const found = CLASSES.find(([, made]) => value instanceof made);
-  if (found === undefined) throw new LivebufError("BadValue", "only dates and times have a class of Temporal");
-  return Temporal[found[0]]!.from(String(value));
+  const [name] = CLASSES.find(([, made]) => value instanceof made)!;
+  return Temporal[name]!.from(String(value));
 }
 
 /**

@@ -115,15 +115,4 @@ const quote = (text: string): string => (ESCAPED.test(text) ? JSON.stringify(tex
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 
 /** Bytes as base64 (RFC 4648, section 4). */
-export function base64(bytes: Uint8Array): string {
-  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 3) {
-    const left = bytes.length - i;
-    const bits = (bytes[i]! << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
-    text += letters[bits >>> 18]! + letters[(bits >>> 12) & 63]!;
-    text += left > 1 ? letters[(bits >>> 6) & 63]! : "=";
-    text += left > 2 ? letters[bits & 63]! : "=";
-  }
-  return text;
-}
+const base64 = (bytes: Uint8Array): string => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));

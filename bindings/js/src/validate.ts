@@ -17,6 +17,7 @@ import {
 import * as L from "./layout.js";
 import { load, type Memory, type Source } from "./memory.js";
 import {
+  bitmapsOf,
   cellValue,
   columnsOf,
   findInShape,
@@ -30,6 +31,7 @@ import {
   shapeKeys,
   tableSize,
   tagOf,
+  u16At,
   valuesAt,
 } from "./read.js";
 
@@ -70,19 +72,7 @@ const WORDS: { [kind in ErrorKind]?: string } = {
   UnsupportedFeature: "a value is of a tag that a newer version of this package may know",
 };
 
-function fault(kind: ErrorKind, offset: number): LivebufError {
-  const error = damage(kind, offset);
-  const words = WORDS[kind];
-  return words === undefined ? error : new LivebufError(kind, `${words} (${kind} at byte ${offset})`, offset);
-}
-
-const isDictionary = (code: number): boolean => code === L.DICTIONARY_U8 || code === L.DICTIONARY_U16;
-/** Where a column's bitmaps lie. */
-const bitsAt = (m: Memory, h: number): number => {
-  const data = m.u32[(h >>> 2) + 3]!;
-  return isNested(m.u8[h + 1]!) ? m.u32[(data >>> 2) + 2]! : data;
-};
-const isMarked = (code: number): boolean => code === L.MARKED_F32 || code === L.MARKED_F64;
+const fault = (kind: ErrorKind, offset: number): LivebufError => damage(kind, offset, WORDS[kind]);
 
 /** Whether two halves of a signed number are microseconds of the years 1 to 9999 (FORMAT 3.6). */
 function isMoment(lo: number, hi: number): boolean {
@@ -360,7 +350,7 @@ class Validator {
   private order(shape: number, count: number, keys: number): void {
     let before: Uint8Array | null = null;
     for (let at = shape + 16; at < shape + 16 + 2 * count; at += 2) {
-      const place = this.u8[at]! | (this.u8[at + 1]! << 8);
+      const place = u16At(this.u8, at);
       const cell = keys + 8 * place;
       const order = place >= count ? -1 : before === null ? 1 : compareKey(this.m, cell, before);
       if (order <= 0) throw order === 0 ? fault("DuplicateKey", cell) : fault("BadIndex", at);
@@ -553,7 +543,7 @@ class Validator {
     // Slots that take a bit or nothing are bounded by the document.
     if ((nested || gaps > 0) && count > 8 * this.used) throw fault("BadCount", h);
     const without = capacity === 0 && !nested;
-    if (without !== (data === 0) || (without && isDictionary(code))) throw fault("BadCount", h);
+    if (without !== (data === 0) || (without && L.isDictionary(code))) throw fault("BadCount", h);
     if (nested ? gaps === 0 && capacity !== count : gaps === 0 && code === L.NULLS) throw fault("BadCount", h);
     if (tensor === 1 && (inTable || gaps > 0)) throw fault("BadCode", h + 3);
     if (code === L.STRUCT || !nested) {
@@ -602,8 +592,8 @@ class Validator {
     const values = valuesAt(this.m, h);
     /** Behind the values come marks, or the header of a dictionary's texts. */
     const behind = values + (code === L.CELLS ? L.cellsSize(capacity) : L.word(width * capacity));
-    const bits = code === L.BOOL || isMarked(code);
-    const end = behind + (bits ? L.bitmapSize(capacity) : isDictionary(code) ? L.COLUMN_SIZE : 0);
+    const bits = code === L.BOOL || L.isMarked(code);
+    const end = behind + (bits ? L.bitmapSize(capacity) : L.isDictionary(code) ? L.COLUMN_SIZE : 0);
     this.claim(data, end - data);
     this.bitmaps(h, data);
     if (code === L.CELLS) {
@@ -615,7 +605,7 @@ class Validator {
     if (bits) this.zeroBits(behind, count, end);
     // No slot of a column of nulls has a value.
     if (code === L.NULLS) this.zero(data, data + L.bitmapSize(capacity));
-    if (isDictionary(code)) this.dictionary(values, width, count, behind);
+    if (L.isDictionary(code)) this.dictionary(values, width, count, behind);
     if (code >= L.DATES) this.extended(code, values, width, count);
     const references = code === L.TEXTS || code === L.OBJECTS || code === L.ARRAYS;
     if (!references && (gaps === 0 || code === L.NULLS)) return;
@@ -665,8 +655,8 @@ class Validator {
     const list = u8[above + 1] === L.FIXED_LISTS;
     if (!list && u8[h + 2]! > 1) {
       // The same by eight slots: no slot has a value, or is null, where the row above has none.
-      const rows = bitsAt(m, above);
-      const values = bitsAt(m, h);
+      const rows = bitmapsOf(m, above);
+      const values = bitmapsOf(m, h);
       const nulls = values + (u8[h + 2] === 3 ? L.bitmapSize(u32[(h >>> 2) + 2]!) : 0);
       for (let i = 0; 8 * i < count; i++) {
         if (((u8[values + i]! | u8[nulls + i]!) & ~u8[rows + i]!) !== 0) throw fault("BadCode", h + 2);
@@ -707,7 +697,7 @@ class Validator {
       this.span(L.TEXT, cell);
     }
     for (let i = 0; i < count; i++) {
-      const code = width === 1 ? u8[values + i]! : u8[values + 2 * i]! | (u8[values + 2 * i + 1]! << 8);
+      const code = width === 1 ? u8[values + i]! : u16At(u8, values + 2 * i);
       if (code >= n) throw fault("BadIndex", values + width * i);
     }
   }
@@ -727,7 +717,7 @@ class Validator {
       const header = table + L.TABLE_SIZE + 16 * i;
       const orders = i === columns;
       if (u32[(header >>> 2) + 1] !== rows) throw fault("BadCount", header);
-      if (orders && (!isDictionary(u8[header + 1]!) || (u8[header + 2]! & 1) !== 0)) throw fault("BadCode", header);
+      if (orders && (!L.isDictionary(u8[header + 1]!) || (u8[header + 2]! & 1) !== 0)) throw fault("BadCode", header);
       this.column(header, table, i, below, level, depth, live);
       if (orders) this.orders(header, columns);
     }
@@ -852,7 +842,7 @@ class Validator {
     const data = u32[(header >>> 2) + 3]!;
     const code = u8[header + 1]!;
     if (code === L.U8) return u8[data + i]!;
-    return code === L.U16 ? u8[data + 2 * i]! | (u8[data + 2 * i + 1]! << 8) : u32[(data >>> 2) + i]!;
+    return code === L.U16 ? u16At(u8, data + 2 * i) : u32[(data >>> 2) + i]!;
   }
 
   /** Checks that the bytes of a run are UTF-8, and that each text begins between two characters. */

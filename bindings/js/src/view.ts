@@ -198,7 +198,10 @@ function memberOf(s: State, key: string): unknown {
   if (there !== undefined && there.home === cursor.home && there.row === rowOf(cursor)) return there.view;
   const child = stateAt(s.m, cursor.home, rowOf(cursor), cursor.kind === ARRAY, s.depth && s.depth + 1);
   // An editor keeps the views itself, and lets those of removed members go.
-  if (s.m.views === null) (s.members ??= new Map()).set(key, child);
+  if (s.m.views === null) {
+    s.members ??= new Map();
+    s.members.set(key, child);
+  }
   return child.view;
 }
 
@@ -558,13 +561,20 @@ export function get(view: object, ...path: (string | number)[]): unknown {
   return walk(cursor, path) ? viewAt(cursor, depth === 0 ? 0 : depth + path.length) : undefined;
 }
 
+/** An index of an array, which may count from the end if it is a number; −1 if it is none. */
+export function indexOf(cursor: Cursor, step: string | number): number {
+  const i = typeof step === "number" ? step : /^(0|[1-9]\d*)$/.test(step) ? Number(step) : -Infinity;
+  const from = i < 0 ? i + cursor.count : i;
+  return Number.isInteger(from) && from >= 0 ? from : -1;
+}
+
 /** Moves a cursor along a path: false where it ends, at a value that lacks the next step. */
 export function walk(cursor: Cursor, path: readonly (string | number)[]): boolean {
   for (const step of path) {
     if (cursor.kind === ARRAY) {
-      const i = typeof step === "number" ? step : /^(0|[1-9]\d*)$/.test(step) ? Number(step) : -1;
-      if (!Number.isInteger(i) || i >= cursor.count || i < (typeof step === "number" ? -cursor.count : 0)) return false;
-      cursor.toElement(i < 0 ? i + cursor.count : i);
+      const i = indexOf(cursor, step);
+      if (i < 0 || i >= cursor.count) return false;
+      cursor.toElement(i);
     } else if (!cursor.toMember(keyOf(String(step)))) return false;
   }
   return cursor.tag !== L.NOTHING;

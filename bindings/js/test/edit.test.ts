@@ -318,7 +318,12 @@ test("values are nested in at most 1,000 levels", () => {
 // count. Indexes of `at` read between two slots. They are cut to whole ones, as those of arrays.
 test("indexes and counts that are not whole are cut, or refused", () => {
   const odd = [0.5, -0.5, 1.9, -1.9, NaN, Infinity, -Infinity, 99, -99];
-  for (const values of [[1.5, 2.5, 3.5], [1, 2, 3], ["a", "b", "c"], [true, null, 3]]) {
+  for (const values of [
+    [1.5, 2.5, 3.5],
+    [1, 2, 3],
+    ["a", "b", "c"],
+    [true, null, 3],
+  ]) {
     for (const start of odd) {
       for (const deleteCount of odd) {
         const doc = create({ a: values }) as Editor;

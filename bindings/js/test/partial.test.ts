@@ -134,17 +134,19 @@ test("each question to a column has the answer of the whole document", async () 
   const vectors = rows.map((row) => row.vector);
   // At different places in a page, so that some of them go over its end.
   const bytes = encode({ rows, vectors, tensors: [...new Array(8).fill(tensor), "and a text"] });
+  const plain = (value: unknown): unknown => (isView(value) ? toObject(value) : value);
   const questions: Record<string, (column: Column) => unknown> = {
     values: (column) => column.values,
     valid: (column) => column.valid,
     codes: (column) => column.codes,
     texts: (column) => column.texts,
-    lists: ({ lists }) => lists && [lists.offsets, lists.elements.toArray(), lists.elements.valid, lists.elements.shape],
+    lists: ({ lists }) =>
+      lists && [lists.offsets, lists.elements.toArray().map(plain), lists.elements.valid, lists.elements.shape],
     shape: (column) => column.shape,
     tensor: (column) => column.tensor,
-    one: (column) => column.isValid(20) && String(column.at(7)),
+    one: (column) => [column.isValid(20), plain(column.at(7))],
     floats: (column) => column.toFloat64Array(),
-    all: (column) => column.toArray().map((value) => (isView(value) ? toObject(value) : value)),
+    all: (column) => column.toArray().map(plain),
   };
   const members = [[], ...Object.keys(rows[0]!).map((key) => [key]), ["user", "followers"], ["user", "name"]];
   const columns: [array: (string | number)[], path: string[]][] = [[["vectors"], []]];
@@ -252,7 +254,7 @@ test("what is no document, or is cut short, says so", async () => {
 });
 
 // Bug: 32 bytes that claim 4 GiB got 4 GiB of memory.
-test("a document has no more bytes than its source, and no more than are allowed", async () => {
+test("a document has no more bytes than its source", async () => {
   const head = bytes.slice(0, 32);
   new DataView(head.buffer).setUint32(20, 0xfffffff8, true);
   await rejects(Partial.blob(new Blob([head])), "Truncated", /4294967288 bytes, and 32/);
@@ -264,9 +266,6 @@ test("a document has no more bytes than its source, and no more than are allowed
       return true;
     },
   );
-  await rejects(Partial.blob(new Blob([bytes]), { maxBytes: bytes.length - 1 }), "BudgetExceeded", /maxBytes/);
-  const doc = await Partial.blob<Routes>(new Blob([bytes]), { maxBytes: bytes.length });
-  assert.equal(await doc.read((root) => root.title), "a manifest");
 });
 
 // Bug: the bytes of an answer were taken for those that were asked for.
@@ -277,7 +276,7 @@ test("an answer with other bytes is an error", async () => {
       await rejects(
         doc.read((root) => root),
         "Io",
-        /from 0 on/,
+        /other bytes: 0-16383/,
       );
     },
     (_, response) => {

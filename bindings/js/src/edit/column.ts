@@ -28,17 +28,15 @@ const count = (m: Memory, header: number): number => m.u32[(header >>> 2) + 1]!;
 const capacity = (m: Memory, header: number): number => m.u32[(header >>> 2) + 2]!;
 const dataOf = (m: Memory, header: number): number => m.u32[(header >>> 2) + 3]!;
 
-const isDictionary = (code: number): boolean => code === L.DICTIONARY_U8 || code === L.DICTIONARY_U16;
 /** Whether the arrays of a list or the texts of a run are equally long, so that it has no offsets. */
 const isFixed = (m: Memory, list: number): boolean => m.u8[list + 1] === 1;
-const isMarked = (code: number): boolean => code === L.MARKED_F32 || code === L.MARKED_F64;
 
 /** Bytes of the values of c slots, marks and a dictionary's header among them. */
 function valuesSize(code: number, c: number): number {
   if (code === L.CELLS) return L.cellsSize(c);
   if (code === L.BOOL) return L.bitmapSize(c);
   const size = L.word(L.WIDTHS[code]! * c);
-  return isMarked(code) ? size + L.bitmapSize(c) : isDictionary(code) ? size + 16 : size;
+  return L.isMarked(code) ? size + L.bitmapSize(c) : L.isDictionary(code) ? size + 16 : size;
 }
 
 // --- Planes: a column has one or more runs of bits, of bytes, or of cells, with a part for each slot.
@@ -65,7 +63,7 @@ function planes(m: Memory, header: number): Plane[] {
   const width = L.WIDTHS[code]!;
   if (width > 0) found.push([8 * width, start]);
   if (code === L.BOOL) found.push([1, start]);
-  if (isMarked(code)) found.push([1, start + L.word(width * c)]);
+  if (L.isMarked(code)) found.push([1, start + L.word(width * c)]);
   return found;
 }
 
@@ -150,7 +148,7 @@ function relayout(m: Memory, header: number, code: number, gaps: number, c: numb
       if (gaps0 === 1 && gaps === 3) for (let i = 0; i < n; i++) setBit(u8, after[1]![1], i, 1 - bitAt(u8, start, i));
     }
   }
-  if (isDictionary(code)) {
+  if (L.isDictionary(code)) {
     const texts = (at: number, g: number, cc: number, wide: boolean): number =>
       at + L.bitmapsSize(g, cc) + L.word((wide ? 2 : 1) * cc);
     const there = texts(old, gaps0, c0, code0 === L.DICTIONARY_U16);
@@ -167,7 +165,7 @@ function makeRoom(m: Memory, header: number, n: number): void {
   if (n <= c) return;
   if (isNested(code) && gaps === 0) return;
   const size = valuesSize(code, c);
-  const single = gaps === 0 && !isMarked(code) && !isDictionary(code);
+  const single = gaps === 0 && !L.isMarked(code) && !L.isDictionary(code);
   if (single && c > 0 && dataOf(m, header) + size === m.used) {
     // The data ends the document, and grows in place.
     const more = n + (n >>> 4);
@@ -212,18 +210,14 @@ export function openSlots(m: Memory, header: number, at: number, n: number): voi
   }
   const value = offsetAt(m, data, at);
   openSlots(m, data + L.LIST_OFFSETS, at, n);
-  for (let i = 0; i < n; i++) setOffset(m, data, at + i, value);
+  offsetsOf(m, data).fill(value, at, at + n);
 }
 
-function setOffset(m: Memory, list: number, i: number, value: number): void {
+/** The offsets of a list or a run, of whatever width they are. */
+function offsetsOf(m: Memory, list: number): Uint32Array {
   const header = list + L.LIST_OFFSETS;
-  const data = dataOf(m, header);
-  const code = m.u8[header + 1]!;
-  if (code === L.U8) m.u8[data + i] = value;
-  else if (code === L.U16) {
-    m.u8[data + 2 * i] = value;
-    m.u8[data + 2 * i + 1] = value >>> 8;
-  } else m.u32[(data >>> 2) + i] = value;
+  const made = ARRAYS_OF[m.u8[header + 1]!]!;
+  return new made(m.u8.buffer, m.u8.byteOffset + dataOf(m, header), count(m, header)) as Uint32Array;
 }
 
 /** Adds to the offsets from number i on. */
@@ -235,8 +229,7 @@ function addOffsets(m: Memory, list: number, i: number, more: number): void {
   if ((code === L.U8 && most > 0xff) || (code === L.U16 && most > 0xffff)) {
     convert(m, header, most > 0xffff ? L.U32 : L.U16);
   }
-  const made = ARRAYS_OF[m.u8[header + 1]!]!;
-  const offsets = new made(m.u8.buffer, m.u8.byteOffset + dataOf(m, header), n) as Uint32Array;
+  const offsets = offsetsOf(m, list);
   for (; i < n; i++) offsets[i]! += more;
 }
 
@@ -341,7 +334,7 @@ export function clear(m: Memory, header: number, at: number, n: number): void {
       const [a, b] = [offsetAt(m, data, at), offsetAt(m, data, end)];
       closeSlots(m, data + L.LIST_ELEMENTS, a, b - a);
       if (b > a) {
-        for (let i = at + 1; i < end; i++) setOffset(m, data, i, a);
+        offsetsOf(m, data).fill(a, at + 1, end);
         addOffsets(m, data, end, a - b);
       }
     }
@@ -444,7 +437,7 @@ export function freeStorage(m: Memory, header: number): void {
   const c = capacity(m, header);
   const data = dataOf(m, header);
   if (!isNested(code)) {
-    if (isDictionary(code)) freeStorage(m, dictionaryTexts(m, header));
+    if (L.isDictionary(code)) freeStorage(m, dictionaryTexts(m, header));
     if (c > 0) free(m, data, L.bitmapsSize(gaps, c) + valuesSize(code, c));
     return;
   }
@@ -621,7 +614,7 @@ function codeFor(m: Memory, header: number, node: Fresh): number {
   const { tag } = node;
   if (code === L.CELLS) return code;
   if (code === L.NULLS) return codeOf(node);
-  if (tag === L.TEXT) return code === L.TEXTS || code === L.RUN || isDictionary(code) ? code : L.CELLS;
+  if (tag === L.TEXT) return code === L.TEXTS || code === L.RUN || L.isDictionary(code) ? code : L.CELLS;
   if (tag === L.OBJECT_NODE) return code === L.STRUCT || code === L.OBJECTS ? code : L.CELLS;
   if (tag === L.ARRAY_NODE) {
     if (code !== L.LISTS && code !== L.FIXED_LISTS) return code === L.ARRAYS ? code : L.CELLS;
@@ -684,8 +677,8 @@ function codeFor(m: Memory, header: number, node: Fresh): number {
 /** Whether a slot of a column of numbers takes a value as the column is, so that no byte more is needed. */
 export function takesNumber(m: Memory, header: number, node: Fresh): boolean {
   const code = m.u8[header + 1]!;
-  const numbers = (code >= L.I8 && code <= L.F64) || (code >= L.NUMBERS_F32 && code <= L.MARKED_F64);
-  return numbers && node.tag > L.NULL && (m.u8[header + 3] === 1 || codeFor(m, header, node) === code);
+  if (!(code in ARRAYS_OF) || code > L.MARKED_F64 || node.tag <= L.NULL) return false;
+  return m.u8[header + 3] === 1 || codeFor(m, header, node) === code;
 }
 
 /** Whether a tensor's slot takes a value (EDITING 11); numbers are made what it stores. */
@@ -766,7 +759,7 @@ export function put(m: Memory, header: number, slot: number, node: Fresh, empty 
   if (code === L.STRUCT) putRow(m, header, slot, node, empty);
   else if (code === L.LISTS || code === L.FIXED_LISTS) putList(m, header, slot, node, empty);
   else if (code === L.RUN) putRun(m, header, slot, node);
-  else if (isDictionary(code)) putText(m, header, slot, node);
+  else if (L.isDictionary(code)) putText(m, header, slot, node);
   else putNew(m, header, slot, node);
 }
 
@@ -826,7 +819,7 @@ function writeNumber(m: Memory, header: number, code: number, slot: number, node
     }
     return;
   }
-  const marked = isMarked(code);
+  const marked = L.isMarked(code);
   if (marked || code === L.F32 || code === L.NUMBERS_F32 || code === L.NUMBERS_F64 || code === L.F16) {
     const x = node.tag === L.FLOAT ? floatOf(node) : intOf(node);
     const float = node.tag === L.FLOAT;
@@ -1099,7 +1092,7 @@ export function arrange(m: Memory, header: number, order: ArrayLike<number>): vo
     }
     arrange(m, elements, inner);
     shut(m, data + L.LIST_OFFSETS, n + 1, count(m, data + L.LIST_OFFSETS) - n - 1);
-    for (let i = 0; i <= n; i++) setOffset(m, data, i, offsets[i]!);
+    offsetsOf(m, data).set(offsets);
   }
 }
 

@@ -1,10 +1,13 @@
 // Values on their way into a document: what a program gives, or what is taken out of its place.
 
-import { tensorCode } from "../encode/scalars.js";
-import { damage, LivebufError } from "../error.js";
+import { tensorCode } from "../column.js";
+import { pointerOf } from "../document.js";
+import { decimal, standsFor } from "../encode/scalars.js";
+import { LivebufError } from "../error.js";
 import { encode, type Key, keyOf, NO_KEY, spanLength, spanStart, textAt } from "../key.js";
 import * as L from "../layout.js";
-import { bytesOf, Memory } from "../memory.js";
+import { bytesOf, isSource, Memory, type Source } from "../memory.js";
+import { plain } from "../object.js";
 import {
   ARRAY,
   type Cursor,
@@ -21,7 +24,6 @@ import {
   SCALAR,
   shapeKeys,
   slotValue,
-  tensorAt,
   valuesAt,
 } from "../read.js";
 import {
@@ -35,7 +37,6 @@ import {
   Timestamp,
   Uuid,
 } from "../scalar.js";
-import { fromTemporal } from "../temporal.js";
 import { cursorOf, isView, keptState, type State } from "../view.js";
 
 /** A tensor's type and lengths (FORMAT 6.6). Its numbers are the `bytes` of its value. */
@@ -110,9 +111,6 @@ function setBytes(node: Fresh, bytes: Uint8Array): Fresh {
 export class Planner {
   /** At most so many bytes the values take. */
   size = 0;
-  /** Values that may still be copied out of a document, which may be damaged and stand for any number, and their bytes. */
-  private left = 0;
-  private leftBytes = 0;
   private readonly path: (string | number)[] = [];
 
   /** `depth` is that of the container in the document that the values come into; −1 if it is not known. */
@@ -122,7 +120,7 @@ export class Planner {
   ) {}
 
   private fail(kind: "BadValue" | "BadText" | "NestingLimit", message: string): LivebufError {
-    const path = this.path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+    const path = pointerOf(this.path);
     return new LivebufError(kind, `${message}${path === "" ? "" : ` (at ${path.slice(0, 200)})`}`, undefined, path);
   }
 
@@ -222,12 +220,14 @@ export class Planner {
     if (isView(value as unknown)) return this.copy(cursorOf(value));
     const { memory } = value as { memory?: unknown };
     if (memory instanceof Memory) return this.copy(new Place(memory).toRoot());
-    const shared = typeof SharedArrayBuffer === "function" && value instanceof SharedArrayBuffer;
-    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || shared) return this.binary(value as ArrayBuffer);
-    if (value instanceof Set || value instanceof WeakMap || value instanceof Promise) {
-      throw this.fail("BadValue", "a Set, a WeakMap or a Promise is no value of a document");
+    if (isSource(value)) return this.binary(value);
+    let other: unknown;
+    try {
+      other = standsFor(value);
+    } catch (error) {
+      throw this.fail("BadValue", (error as Error).message);
     }
-    return this.scalar(value);
+    return other === undefined ? this.scalar(value) : this.value(other);
   }
 
   /** A container, whose depth is checked, so that circles end. */
@@ -242,7 +242,7 @@ export class Planner {
     return node;
   }
 
-  private binary(value: ArrayBufferView | ArrayBufferLike): Fresh {
+  private binary(value: Source): Fresh {
     const bytes = bytesOf(value).slice();
     const code = tensorCode(value);
     if (code === undefined) return this.span(L.BYTES, bytes);
@@ -261,74 +261,46 @@ export class Planner {
     if (value instanceof LocalTime) return setInt(new Fresh(L.TIME), BigInt(value.microseconds));
     if (value instanceof LocalDateTime) return setInt(new Fresh(L.DATE_TIME), value.microseconds);
     if (value instanceof Timestamp) return setInt(new Fresh(L.TIMESTAMP), value.microseconds);
-    if (value instanceof Date) {
-      if (Number.isNaN(value.getTime())) throw this.fail("BadValue", "an invalid Date cannot be stored");
-      return setInt(new Fresh(L.TIMESTAMP), Timestamp.fromDate(value).microseconds);
-    }
     if (value instanceof Uuid) return this.span(L.UUID, value.bytes.slice());
     if (value instanceof Decimal) {
-      const { coefficient, scale } = value;
-      if (BigInt.asIntN(56, coefficient) === coefficient) {
-        return setInt(new Fresh(L.DECIMAL), (coefficient << 8n) | BigInt(scale));
-      }
-      const bytes = new Uint8Array(17);
-      for (let i = 0; i < 16; i++) bytes[i] = Number((coefficient >> BigInt(8 * i)) & 255n);
-      bytes[16] = scale;
-      return this.span(L.LARGE_DECIMAL, bytes);
+      const stored = decimal(value);
+      return typeof stored === "bigint" ? setInt(new Fresh(L.DECIMAL), stored) : this.span(L.LARGE_DECIMAL, stored);
     }
-    if (value instanceof Number || value instanceof String || value instanceof Boolean)
-      return this.value(value.valueOf());
     if (value instanceof Reserved)
       throw this.fail("BadValue", "a value of a reserved tag can only be copied by its container");
-    const moment = fromTemporal(value);
-    return moment === undefined ? undefined : this.scalar(moment);
+    return undefined;
   }
 
   /** A copy of a value of a document. */
   copy(cursor: Cursor): Fresh {
-    this.left = 8 * cursor.m.used + 1_000_000;
-    this.leftBytes = L.TEXT_PER_BYTE * cursor.m.used;
-    return lift(cursor, false, this);
-  }
-
-  /** An object or array begins to be copied, with so many elements. */
-  begin(tag: number, count: number): void {
-    this.container(tag);
-    this.path.push("");
-    this.pay(count, 0);
-  }
-
-  /** A value was copied, with all that is in it. */
-  end(node: Fresh): Fresh {
-    const size = node.bytes?.length ?? 0;
-    this.pay(1, size);
-    this.size += 48 + size;
-    if (node.tag < L.OBJECT_NODE) return node;
-    this.path.pop();
-    if (node.keys !== null) for (const key of node.keys) this.size += 48 + 2 * key.bytes.length;
+    // A damaged document may stand for any number of values, and lead back to itself. Making them plain finds that out.
+    if (!cursor.m.valid) plain(cursor);
+    const node = lift(cursor, false);
+    this.measure(node);
     return node;
   }
 
-  private pay(values: number, bytes: number): void {
-    this.left -= values;
-    this.leftBytes -= bytes;
-    if (this.left < 0 || this.leftBytes < 0) {
-      throw new LivebufError("BudgetExceeded", "the document stands for too many values");
+  private measure(node: Fresh): void {
+    this.size += 48 + (node.bytes?.length ?? 0);
+    if (node.items === null) {
+      if (node.tag === L.ARRAY_NODE) this.container(node.tag);
+      return;
     }
+    this.container(node.tag);
+    this.path.push("");
+    for (const item of node.items) this.measure(item);
+    this.path.pop();
+    if (node.keys !== null) for (const key of node.keys) this.size += 48 + 2 * key.bytes.length;
   }
 }
 
 /**
  * A value of a document. With `move`, it is taken out: what has a home keeps it, and texts stay where they are. Rows,
- * arrays in lists and texts of runs have to be written anew. A planner hears of each value that is copied.
+ * arrays in lists and texts of runs have to be written anew.
  */
-export function lift(cursor: Cursor, move: boolean, planner?: Planner): Fresh {
+export function lift(cursor: Cursor, move: boolean): Fresh {
   const { m, kind, tag, at } = cursor;
-  if (kind === SCALAR) {
-    if (tag > L.ARRAY_NODE) throw damage("BadCode", at);
-    const node = cursor.row < 0 ? liftCell(m, tag, at, move) : liftSlot(m, at, cursor.row, tag, move);
-    return planner?.end(node) ?? node;
-  }
+  if (kind === SCALAR) return cursor.row < 0 ? liftCell(m, tag, at, move) : liftSlot(m, at, cursor.row, tag, move);
   const node = new Fresh(tag);
   const place = new Place(m);
   if (kind === ARRAY) {
@@ -338,15 +310,11 @@ export function lift(cursor: Cursor, move: boolean, planner?: Planner): Fresh {
       return node;
     }
     if (move) node.view = keptState(m, cursor.home, listRow);
-    const isTensor = m.u8[at + 3] === 1;
-    planner?.begin(tag, isTensor ? 0 : count);
-    if (isTensor) liftTensor(node, m, at, first, count, move);
-    else {
-      const items: Fresh[] = [];
-      for (let i = 0; i < count; i++) items.push(liftAt(place, at, first + i, move, planner));
-      node.items = items;
-    }
-    return planner?.end(node) ?? node;
+    if (m.u8[at + 3] === 1) return liftTensor(node, m, at, first, count, move);
+    const items: Fresh[] = [];
+    for (let i = 0; i < count; i++) items.push(liftAt(place, at, first + i, move));
+    node.items = items;
+    return node;
   }
   if (move && kind !== ROW) {
     node.lo = cursor.home;
@@ -371,19 +339,18 @@ export function lift(cursor: Cursor, move: boolean, planner?: Planner): Fresh {
       return node;
     }
   }
-  planner?.begin(tag, 0);
   for (const members = new Members(cursor); members.next(); ) {
     node.keys.push(keyOf(textAt(m, members.key)));
-    node.items.push(lift(members.value, move, planner));
+    node.items.push(lift(members.value, move));
   }
-  return planner?.end(node) ?? node;
+  return node;
 }
 
 /**
  * The same of a slot. Where objects or arrays have their places, a slot that was opened has none until its value comes:
  * it counts as null.
  */
-export function liftAt(cursor: Cursor, header: number, slot: number, move: boolean, planner?: Planner): Fresh {
+export function liftAt(cursor: Cursor, header: number, slot: number, move: boolean): Fresh {
   const { m } = cursor;
   const code = m.u8[header + 1]!;
   const hasHomes = code === L.OBJECTS || code === L.ARRAYS;
@@ -391,7 +358,7 @@ export function liftAt(cursor: Cursor, header: number, slot: number, move: boole
     return new Fresh(L.NULL);
   }
   cursor.toSlot(header, slot);
-  return lift(cursor, move, planner);
+  return lift(cursor, move);
 }
 
 /** The same of a value that has a cell. */
@@ -461,23 +428,28 @@ function liftSlot(m: Memory, header: number, slot: number, tag: number, move: bo
   }
 }
 
-function liftTensor(node: Fresh, m: Memory, at: number, first: number, count: number, move: boolean): void {
-  const { lengths, header, ...numbers } = tensorAt(m, at, first, count);
+function liftTensor(node: Fresh, m: Memory, at: number, first: number, count: number, move: boolean): Fresh {
+  const lengths = [count];
   const views: Tensor["views"] = [];
-  for (let dimension = 1; move && dimension < lengths.length; dimension++) {
+  while (m.u8[at + 1] === L.FIXED_LISTS) {
     const list = m.u32[(at >>> 2) + 3]!;
-    const rows = m.views!.get(list) as Map<number, State> | undefined;
+    const length = m.u32[(list >>> 2) + 1]!;
+    const rows = move ? (m.views!.get(list) as Map<number, State> | undefined) : undefined;
     rows?.forEach((state, row) => {
-      if (row >= first && row < first + count) views.push({ dimension, row: row - first, state });
+      if (row >= first && row < first + count) views.push({ dimension: lengths.length, row: row - first, state });
     });
-    at = list + L.LIST_ELEMENTS;
-    first *= lengths[dimension]!;
-    count *= lengths[dimension]!;
+    lengths.push(length);
+    [at, first, count] = [list + L.LIST_ELEMENTS, first * length, count * length];
   }
-  const code = m.u8[header + 1]!;
+  const code = m.u8[at + 1]!;
   const width = L.WIDTHS[code]!;
   node.tensor = { code, lengths, views };
-  node.bytes = m.bytes(valuesAt(m, header) + width * numbers.first, width * numbers.count).slice();
+  if (code !== L.BOOL) node.bytes = m.bytes(valuesAt(m, at) + width * first, width * count).slice();
+  else {
+    node.bytes = new Uint8Array(Math.ceil(count / 8));
+    for (let i = 0; i < count; i++) if (slotValue(m, at, first + i)) node.bytes[i >>> 3]! |= 1 << (i & 7);
+  }
+  return node;
 }
 
 /** How deep containers are within each other. */

@@ -1,16 +1,16 @@
 // What JavaScript's values become.
 
-import { Document } from "../document.js";
+import { tensorCode } from "../column.js";
+import { Document, pointerOf } from "../document.js";
 import { LivebufError } from "../error.js";
 import * as L from "../layout.js";
+import { bytesOf, isSource, type Source } from "../memory.js";
 import { Cursor } from "../read.js";
-import { Timestamp } from "../scalar.js";
-import { fromTemporal } from "../temporal.js";
 import { cursorOf, isView } from "../view.js";
 import type { Builder } from "./builder.js";
 import { copy } from "./copy.js";
 import { Tensor } from "./plan.js";
-import { number, recognize, scalar, tensorCode } from "./scalars.js";
+import { number, recognize, scalar, standsFor } from "./scalars.js";
 
 export class Input {
   /** The keys and indexes of the members and elements that are being encoded. */
@@ -119,15 +119,10 @@ export class Input {
       }
       return undefined;
     }
-    if (scalar(builder, value) || scalar(builder, fromTemporal(value as object))) return undefined;
-    if (value instanceof Date) {
-      if (Number.isNaN(value.getTime())) throw new LivebufError("BadValue", "a Date is invalid: it has no time");
-      scalar(builder, Timestamp.fromDate(value));
-      return undefined;
-    }
-    if (ArrayBuffer.isView(value)) {
-      const bytes = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-      const code = tensorCode(value);
+    if (scalar(builder, value)) return undefined;
+    if (isSource(value as object)) {
+      const bytes = bytesOf(value as Source);
+      const code = tensorCode(value as object);
       if (code === undefined) builder.span(L.BYTES, bytes);
       else {
         const { length } = value as Int8Array;
@@ -135,20 +130,11 @@ export class Input {
       }
       return undefined;
     }
-    if (
-      value instanceof ArrayBuffer ||
-      (typeof SharedArrayBuffer === "function" && value instanceof SharedArrayBuffer)
-    ) {
-      builder.span(L.BYTES, new Uint8Array(value));
-      return undefined;
-    }
     if (value instanceof Map) return value;
-    if (value instanceof Number || value instanceof String || value instanceof Boolean) return value.valueOf();
-    if (value instanceof Set || value instanceof WeakMap || value instanceof Promise) {
-      throw new LivebufError(
-        "BadValue",
-        "a Set, a WeakMap or a Promise is no value of a document; make an array of it",
-      );
+    const other = standsFor(value as object);
+    if (other !== undefined) {
+      this.value(other, depth);
+      return undefined;
     }
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON !== "function") return value;
@@ -159,8 +145,7 @@ export class Input {
   /** An error, with the path to the value that it is about. */
   located(error: unknown, depth: number): unknown {
     if (!(error instanceof LivebufError) || error.path !== undefined) return error;
-    const escaped = (step: string | number): string => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`;
-    const path = this.trail.slice(0, depth).map(escaped).join("");
+    const path = pointerOf(this.trail.slice(0, depth));
     const where = path.length > 100 ? `${path.slice(0, 100)}…` : path;
     return new LivebufError(
       error.kind,

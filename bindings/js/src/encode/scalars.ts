@@ -14,26 +14,8 @@ import {
   Timestamp,
   Uuid,
 } from "../scalar.js";
+import { fromTemporal } from "../temporal.js";
 import type { Builder } from "./builder.js";
-
-/** The codes of typed arrays, which become tensors of one dimension (FORMAT 6.6). */
-const TENSORS = new Map<string, number>([
-  ["Int8Array", L.I8],
-  ["Int16Array", L.I16],
-  ["Int32Array", L.I32],
-  ["BigInt64Array", L.I64],
-  ["Uint8ClampedArray", L.U8],
-  ["Uint16Array", L.U16],
-  ["Uint32Array", L.U32],
-  ["BigUint64Array", L.U64],
-  ["Float16Array", L.F16],
-  ["Float32Array", L.F32],
-  ["Float64Array", L.F64],
-]);
-
-/** The code of the tensor that a typed array becomes; `undefined` for bytes. */
-export const tensorCode = (value: object): number | undefined =>
-  TENSORS.get(Object.prototype.toString.call(value).slice(8, -1));
 
 const ascii = (text: string): Uint8Array => Uint8Array.from(text, (c) => c.charCodeAt(0));
 
@@ -63,8 +45,11 @@ export function scalar(builder: Builder, value: unknown): boolean {
   else if (value instanceof Uuid) builder.span(L.UUID, value.bytes);
   else if (value instanceof Uint8Array) builder.span(L.BYTES, value);
   else if (value instanceof NumberText) builder.span(L.NUMBER_TEXT, ascii(value.text));
-  else if (value instanceof Decimal) decimal(builder, value);
-  else if (value instanceof Reserved) {
+  else if (value instanceof Decimal) {
+    const stored = decimal(value);
+    if (typeof stored === "bigint") builder.wide(L.DECIMAL, stored);
+    else builder.span(L.LARGE_DECIMAL, stored);
+  } else if (value instanceof Reserved) {
     throw new LivebufError(
       "Unsupported",
       `a value of tag ${value.tag} is stored only with the view of the object or array that it is in`,
@@ -73,21 +58,30 @@ export function scalar(builder: Builder, value: unknown): boolean {
   return true;
 }
 
+/** What is stored in place of an object of the language; `undefined` for other objects. */
+export function standsFor(value: object): unknown {
+  if (value instanceof Number || value instanceof String || value instanceof Boolean) return value.valueOf();
+  if (value instanceof Set || value instanceof WeakMap || value instanceof Promise) {
+    throw new LivebufError("BadValue", "a Set, a WeakMap or a Promise is no value of a document; make an array of it");
+  }
+  if (!(value instanceof Date)) return fromTemporal(value);
+  if (Number.isNaN(value.getTime())) throw new LivebufError("BadValue", "a Date is invalid: it has no time");
+  return Timestamp.fromDate(value);
+}
+
 /** A number: whole ones of at most 2⁵³ are integers, −0 and all others floats. */
 export function number(builder: Builder, value: number): void {
   if (Number.isInteger(value) && Math.abs(value) <= 9007199254740992 && !Object.is(value, -0)) builder.integer(value);
   else builder.float(value);
 }
 
-function decimal(builder: Builder, { coefficient, scale }: Decimal): void {
-  if (BigInt.asIntN(56, coefficient) === coefficient) {
-    builder.wide(L.DECIMAL, (coefficient << 8n) | BigInt(scale));
-    return;
-  }
+/** What a decimal is stored as: its cell, or the bytes of a large one. */
+export function decimal({ coefficient, scale }: Decimal): bigint | Uint8Array {
+  if (BigInt.asIntN(56, coefficient) === coefficient) return (coefficient << 8n) | BigInt(scale);
   const bytes = new Uint8Array(17);
   for (let i = 0; i < 16; i++) bytes[i] = Number((coefficient >> BigInt(8 * i)) & 255n);
   bytes[16] = scale;
-  builder.span(L.LARGE_DECIMAL, bytes);
+  return bytes;
 }
 
 /** Encodes a string as a date, a time or a UUID, if the whole of it is one. */
