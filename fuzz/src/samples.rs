@@ -103,8 +103,10 @@ pub fn wide_tree(input: &mut Input<'_>) -> Tree {
         Tree::Object(members.collect(), false)
     };
     let rows = Tree::Array((0..rows).map(&mut row).collect());
+    // The keys of the rows once more, in an object by itself.
+    let one = ("one".to_owned(), row(7));
     match input.one_in(3) {
-        true => Tree::Object(vec![("rows".into(), rows), ("note".into(), Tree::Null)], false),
+        true => Tree::Object(vec![("rows".into(), rows), one, ("note".into(), Tree::Null)], false),
         false => rows,
     }
 }
