@@ -152,6 +152,9 @@ final class Mem {
 
     /** A copy of bytes that were found to lie in the document. */
     byte[] copy(long at, long count) {
+        if (pages != null) {
+            pages.expect((int) at, (int) count);
+        }
         byte[] to = new byte[(int) count];
         copy(at, to, 0, to.length);
         return to;

@@ -8,11 +8,12 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /** The bytes of a document that is elsewhere, in pages that are fetched when they are read, and kept. */
 final class Pages {
-    private static final int MAX_AHEAD = 16 << 20; // bytes that are fetched at once for who reads on and on
+    private static final int MOST = 16 << 20; // bytes that one request asks for, unless a page is more
 
     final int mask; // of an offset in its page, or in what bytes gives
     private final Partial.Source source;
     private final int page; // bytes of one, a power of two
+    private final int most; // pages of one request
     private final int size;
     private final AtomicReferenceArray<ByteBuffer> pages;
     private int requests;
@@ -24,7 +25,13 @@ final class Pages {
         this.page = page;
         this.size = size;
         mask = page - 1;
-        pages = new AtomicReferenceArray<>((size + page - 1) / page);
+        most = Math.max(MOST / page, 1);
+        pages = new AtomicReferenceArray<>(pagesOf(size));
+    }
+
+    /** How many pages the first bytes of the document take. They may be almost 2 GiB, which a header just claims. */
+    private int pagesOf(int bytes) {
+        return (int) (((long) bytes + page - 1) / page);
     }
 
     int size() {
@@ -61,11 +68,16 @@ final class Pages {
         return here != null ? here : fetched(i);
     }
 
+    /** Fetches bytes of several pages by few requests, before memory is taken for what the header only claims. */
+    void expect(int at, int count) {
+        if (count > page) {
+            fetch(at, at + count);
+        }
+    }
+
     /** Copies bytes that lie in the document. */
     void copy(int at, byte[] to, int start, int count) {
-        if (count > page) {
-            fetch(at, at + count); // by one request
-        }
+        expect(at, count);
         for (int done = 0; done < count;) {
             int from = at + done & mask;
             int n = Math.min(count - done, page - from);
@@ -80,7 +92,6 @@ final class Pages {
      */
     private synchronized ByteBuffer fetched(int i) {
         if (pages.get(i) == null) {
-            int most = Math.max(MAX_AHEAD / page, 1);
             int before = 0;
             while (before < most && i - before > 0 && pages.get(i - before - 1) != null) {
                 before++;
@@ -96,21 +107,24 @@ final class Pages {
         return pages.get(i);
     }
 
-    /** Fetches the pages of a range that are not here, neighbours by one request. */
+    /**
+     * Fetches the pages of a range that are not here, neighbours by one request, unless they are very many: what the
+     * header claims takes no memory before it arrives.
+     */
     synchronized void fetch(int from, int to) {
         if (from < to) {
-            fetchPages(from / page, (to + page - 1) / page);
+            fetchPages(from / page, pagesOf(to));
         }
     }
 
     private void fetchPages(int from, int to) {
         for (int i = from; i < to; i++) {
             int start = i;
-            while (i < to && pages.get(i) == null) {
+            while (i < to && i < start + most && pages.get(i) == null) {
                 i++;
             }
             if (start < i) {
-                fetchRun(start, i);
+                fetchRun(start, i--);
             }
         }
     }
@@ -144,9 +158,10 @@ final class Pages {
     }
 
     private void put(int from, byte[] all) {
-        for (int at = 0, i = from; at < all.length; at += page, i++) {
+        for (int i = 0; i < pagesOf(all.length); i++) {
+            int at = i * page;
             int count = Math.min(page, all.length - at);
-            pages.setRelease(i, ByteBuffer.wrap(all, at, count).slice().order(ByteOrder.LITTLE_ENDIAN));
+            pages.setRelease(from + i, ByteBuffer.wrap(all, at, count).slice().order(ByteOrder.LITTLE_ENDIAN));
         }
     }
 

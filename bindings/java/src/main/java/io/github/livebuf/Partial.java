@@ -141,7 +141,8 @@ public final class Partial implements AutoCloseable {
 
     /**
      * Fetches the bytes from one offset up to another one that are not here, so that reading them needs no further
-     * request. Neighbours come by one request. {@link Document#validate} fetches the whole document in this way.
+     * request. Neighbours come by one request for up to 16 MiB. {@link Document#validate} fetches the whole document
+     * in this way.
      */
     public void prefetch(int from, int to) {
         pages.fetch(Math.max(from, 0), Math.min(to, pages.size()));

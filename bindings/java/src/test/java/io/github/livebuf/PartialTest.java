@@ -14,6 +14,8 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -218,6 +220,33 @@ class PartialTest {
             assertArrayEquals(want,
                 orError(() -> Json.print(Partial.open(new Counted(data), 1).document().root(), true, 1 << 16)));
         }
+    }
+
+    /**
+     * A header that claims almost 2 GiB made the count of pages overflow, which ended in a NegativeArraySizeException,
+     * and validating took an array of all these bytes. Pages are counted in long now, and fetched some at a time.
+     */
+    @Test
+    void aHeaderThatClaimsMuchTakesLittle() {
+        int claimed = 0x7ffffff8;
+        byte[] data = Arrays.copyOf(Livebuf.fromJson("[1]"), 9000);
+        ByteBuffer.wrap(data).order(ByteOrder.LITTLE_ENDIAN).putInt(Layout.HEADER_USED, claimed);
+        Counted all = new Counted(data);
+        Partial.Source slow = (offset, count) -> all.read(offset, Math.min(count, 4096));
+        for (int page : new int[] {1, 1 << 20, 1 << 30}) {
+            assertEquals(claimed, Partial.open(slow, page).size());
+        }
+        Document doc = Partial.open(slow, 1).document();
+        assertEquals("[1]", doc.toJson());
+        assertEquals(ErrorKind.TRUNCATED, assertThrows(LivebufException.class, doc::validate).kind());
+        Partial p = Partial.open(slow, 1);
+        assertEquals(ErrorKind.TRUNCATED,
+            assertThrows(LivebufException.class, () -> p.prefetch(claimed - 1, claimed)).kind());
+        // The same of a text that claims a gigabyte.
+        ByteBuffer.wrap(data).order(ByteOrder.LITTLE_ENDIAN).put(Layout.HEADER_ROOT_TAG, (byte) Layout.TAG_TEXT)
+            .putLong(Layout.HEADER_ROOT, Layout.SPAN_OWNED | (long) Layout.MAX_SPAN << 32 | 40);
+        Value text = Partial.open(slow, 1).document().root();
+        assertEquals(ErrorKind.TRUNCATED, assertThrows(LivebufException.class, text::asText).kind());
     }
 
     // --- over HTTP
