@@ -2,10 +2,12 @@ package livebuf
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -397,6 +399,24 @@ func TestGoroutinesTakeTurnsInAPartialDocument(t *testing.T) {
 		}()
 	}
 	all.Wait()
+}
+
+// Where int has 32 bits, the count of pages overflowed for a header that claims almost 2 GiB, which was a panic.
+func TestHeadersOfPartialDocumentsMayClaimMuch(t *testing.T) {
+	made, err := FromJSON([]byte("[1]"))
+	must(t, err)
+	data := append(made, make([]byte, 1<<20)...)
+	binary.LittleEndian.PutUint32(data[headerUsed:], math.MaxInt32-7)
+	p, err := OpenPartial(bytes.NewReader(data), 1)
+	if err != nil {
+		t.Skip(err) // such as no room in the addresses of 32 bits
+	}
+	defer p.Close()
+	must(t, p.Read(func(doc *Document) error { return doc.Root().At(0).Err() }))
+	if err := p.Prefetch(math.MaxInt32-100, math.MaxInt); !errors.Is(err, ErrTruncated) {
+		t.Error(err)
+	}
+	must(t, p.Prefetch(-5, -3), p.Prefetch(0, 0))
 }
 
 func FuzzPartial(f *testing.F) {

@@ -44,7 +44,7 @@ func OpenPartial(source io.ReaderAt, page int) (*Partial, error) {
 	if used > math.MaxInt {
 		return nil, errorf(ErrDocumentLimit, "the document has more bytes than this system can have in memory")
 	}
-	p.here = make([]bool, (int(used)+page-1)/page)
+	p.here = make([]bool, p.pages(int(used)))
 	if !canReserve {
 		p.data, err = io.ReadAll(io.NewSectionReader(source, 0, int64(used)))
 		if err == nil && len(p.data) < int(used) {
@@ -148,19 +148,27 @@ func (p *Partial) try(read func(doc *Document) error) (at int, err error) {
 func (p *Partial) Prefetch(from, to int) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	return p.fetch(max(from, 0), min(to, len(p.data)))
+	return p.fetch(max(from, 0), max(min(to, len(p.data)), 0))
+}
+
+// pages is how many pages so many bytes take. They may be almost as many as int counts, which has 32 bits on some systems.
+func (p *Partial) pages(bytes int) int {
+	return int((uint64(bytes) + uint64(p.page) - 1) / uint64(p.page))
 }
 
 // fetch fetches the pages of a range that are missing, neighbours by one request.
 func (p *Partial) fetch(from, to int) error {
-	for i := from / p.page; i*p.page < to; i++ {
+	for i := from / p.page; i < p.pages(to); i++ {
 		if p.here[i] {
 			continue
 		}
 		first := i
-		for i++; i*p.page < to && !p.here[i]; i++ {
+		for i++; i < p.pages(to) && !p.here[i]; i++ {
 		}
-		start, end := first*p.page, min(i*p.page, len(p.data))
+		start, end := first*p.page, len(p.data)
+		if i < len(p.here) {
+			end = i * p.page
+		}
 		err := p.fill(start, end, func(b []byte) error {
 			n, err := p.source.ReadAt(b, int64(start))
 			p.requests, p.fetched = p.requests+1, p.fetched+int64(n)
@@ -187,7 +195,7 @@ func (p *Partial) fill(start, end int, fill func(b []byte) error) error {
 	}
 	err := fill(b)
 	err = errors.Join(err, allow(b, err == nil, false))
-	for i := start / p.page; err == nil && i*p.page < end; i++ {
+	for i := start / p.page; err == nil && i < p.pages(end); i++ {
 		p.here[i] = true
 	}
 	return err
