@@ -45,6 +45,11 @@ func TestTypes(t *testing.T) {
 			t.Errorf("%v is not of kind %v", err, kind)
 		}
 	}
+	for _, bad := range []string{"x", "/~", "/~2", "/a~", "/~~10"} {
+		if err := root.Pointer(bad).Err(); !errors.Is(err, ErrBadPointer) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
 	var zero Value
 	if zero.Get("a").At(1).Pointer("/b").Exists() || zero.Len() != 0 || zero.Err() == nil || zero.String() == "" {
 		t.Error("the zero value is not missing")

@@ -417,13 +417,12 @@ public final class Value {
             if (pointer.charAt(start) != '/') {
                 throw LivebufException.of(BAD_POINTER);
             }
-            if (step.indexOf('~') >= 0) {
-                String escaped = step;
-                step = step.replace("~1", "/").replace("~0", "~");
-                if (escaped.replace("~1", "").replace("~0", "").indexOf('~') >= 0) {
+            for (int i = step.indexOf('~'); i >= 0; i = step.indexOf('~', i + 1)) {
+                if (i + 1 == step.length() || step.charAt(i + 1) != '0' && step.charAt(i + 1) != '1') {
                     throw LivebufException.of(BAD_POINTER);
                 }
             }
+            step = step.replace("~1", "/").replace("~0", "~");
             steps.add(step);
             start = end;
         }

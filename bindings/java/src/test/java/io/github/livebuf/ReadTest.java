@@ -82,7 +82,7 @@ class ReadTest {
         assertEquals(v.toJson(), v.pointer("").toJson());
         assertFalse(v.pointer("/x/01").exists() || v.pointer("/x/-").exists() || v.pointer("/x/").exists()
             || v.pointer("/x/99999999999").exists() || v.pointer("/no/way/0").exists());
-        for (String bad : new String[] {"x", "/~", "/~2", "/a~", "no/way"}) {
+        for (String bad : new String[] {"x", "/~", "/~2", "/a~", "/~~10", "no/way"}) {
             fails(ErrorKind.BAD_POINTER, () -> v.pointer(bad));
         }
     }
