@@ -29,8 +29,8 @@ func Marshal(v any) ([]byte, error) { return Encode(v) }
 //
 // Structs: objects of their exported fields, in their order. The tag `livebuf:"name,omitempty"` or, where there is
 // none, `json:"name,omitempty"` names a field as in package encoding/json, "-" leaves it out, omitempty does so where
-// it is empty, and omitzero where it is zero. The option "string" of that package has no effect. Fields of embedded
-// structs are those of the outer one.
+// it is empty, and omitzero where it is zero or its method IsZero says so. The option "string" of that package has no
+// effect. Fields of embedded structs are those of the outer one.
 //
 // The error has the path to the value. It is of kind ErrBadValue (channels, functions, complex numbers, times beyond
 // the years 1 to 9999), ErrBadText (strings that are not UTF-8), ErrBadNumber (a json.Number), ErrNestingLimit (more
@@ -405,7 +405,7 @@ type field struct {
 	id        int32 // its number among all fields
 	isTagged  bool
 	omitEmpty bool
-	omitZero  bool
+	isZero    func(v reflect.Value) bool // says whether omitzero leaves it out; nil where there is no omitzero
 }
 
 // fields is the fields of a struct and of those embedded in it, by the rules of package encoding/json: of several of
@@ -450,7 +450,10 @@ func (m maker) fields(t reflect.Type) []field {
 				}
 				rest = "," + rest + ","
 				x := field{name: name, isTagged: name != "", index: index, goType: f.Type,
-					omitEmpty: strings.Contains(rest, ",omitempty,"), omitZero: strings.Contains(rest, ",omitzero,")}
+					omitEmpty: strings.Contains(rest, ",omitempty,")}
+				if strings.Contains(rest, ",omitzero,") {
+					x.isZero = zeroOf(f.Type)
+				}
 				if name == "" {
 					x.name = f.Name
 				}
@@ -505,7 +508,7 @@ func encodeStruct(fields []field) func(e *encoder, v reflect.Value) {
 				}
 				x = x.Field(inner)
 			}
-			if f.omitEmpty && isEmpty(x) || f.omitZero && x.IsZero() {
+			if f.omitEmpty && isEmpty(x) || f.isZero != nil && f.isZero(x) {
 				continue
 			}
 			e.fieldKey(f)
@@ -513,6 +516,32 @@ func encodeStruct(fields []field) func(e *encoder, v reflect.Value) {
 		}
 		e.endObject()
 	}
+}
+
+type zeroer interface{ IsZero() bool }
+
+// zeroOf makes the function that says whether omitzero leaves a field of a type out: as the type's method IsZero has
+// it, if there is one.
+func zeroOf(t reflect.Type) func(v reflect.Value) bool {
+	switch {
+	case t.Implements(reflect.TypeFor[zeroer]()):
+		return func(v reflect.Value) bool {
+			if v.Kind() == reflect.Interface {
+				v = v.Elem()
+			}
+			return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() || v.Interface().(zeroer).IsZero()
+		}
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[zeroer]()):
+		return func(v reflect.Value) bool {
+			if !v.CanAddr() {
+				kept := reflect.New(t).Elem()
+				kept.Set(v)
+				v = kept
+			}
+			return v.Addr().Interface().(zeroer).IsZero()
+		}
+	}
+	return reflect.Value.IsZero
 }
 
 // isEmpty says whether omitempty leaves a value out.

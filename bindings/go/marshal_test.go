@@ -111,6 +111,46 @@ func TestMarshalAndUnmarshal(t *testing.T) {
 	sameText(t, "as JSON", mustJSON(t, doc.Root()), want)
 }
 
+// testHour and testMinute are zero where their methods say so.
+type (
+	testHour   int
+	testMinute int
+)
+
+func (h testHour) IsZero() bool    { return h == 12 }
+func (m *testMinute) IsZero() bool { return *m == 30 }
+
+// A type's method IsZero was not called, so that a time of the year 1 in another zone was not left out.
+func TestOmitZeroAsJSONHasIt(t *testing.T) {
+	type all struct {
+		Hour      testHour    `json:"hour,omitzero"`
+		HourTo    *testHour   `json:"hour_to,omitzero"`
+		Minute    testMinute  `json:"minute,omitzero"`
+		MinuteTo  *testMinute `json:"minute_to,omitzero"`
+		Zeroer    zeroer      `json:"zeroer,omitzero"`
+		Any       any         `json:"any,omitzero"`
+		Time      time.Time   `json:"time,omitzero"`
+		Int       int         `json:"int,omitzero"`
+		NotZeroer testHour    `json:"not_zeroer"`
+	}
+	noon, half, one := testHour(12), testMinute(30), testHour(1)
+	values := []all{
+		{},
+		{Hour: noon, HourTo: &noon, Minute: half, MinuteTo: &half, Zeroer: noon, Any: noon, NotZeroer: noon},
+		{Hour: one, HourTo: &one, Minute: 1, MinuteTo: new(testMinute), Zeroer: &half, Any: &noon, Int: 1},
+		{Zeroer: (*testHour)(nil), Any: (*int)(nil), Time: time.Time{}.In(time.FixedZone("", 3600))},
+	}
+	for i := range values {
+		for _, value := range []any{values[i], &values[i]} { // of which one has no address
+			want, err := json.Marshal(value)
+			must(t, err)
+			got, err := Marshal(value)
+			must(t, err)
+			sameText(t, fmt.Sprintf("%T %d", value, i), mustJSON(t, mustOpen(t, got).Root()), string(want))
+		}
+	}
+}
+
 // Documents of structs are those of their JSON.
 func TestMarshalHasTheBytesOfJSON(t *testing.T) {
 	type row struct {
