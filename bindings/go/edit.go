@@ -231,6 +231,11 @@ func (e *Editor) end(err *error) {
 	case nil:
 		e.squeeze()
 	case noRoom:
+		if e.backup == nil {
+			e.broken = true
+			*err = errorf(ErrBroken, "the edit took more room than was expected, and ended half way")
+			return
+		}
 		e.mem = append(e.mem[:0], e.backup...)
 		e.live.data, e.keyTexts, e.hints, e.handles = e.mem, nil, nil, nil
 		for _, s := range e.saved {

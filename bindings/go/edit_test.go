@@ -260,6 +260,26 @@ func TestTensorsKeepTheirShape(t *testing.T) {
 	}
 }
 
+// An edit that took more than was expected, and had no copy of the document, left an empty one, and said that the edit
+// was taken back. Now the editor says that it is broken.
+func TestAnEditThatTakesMoreThanExpectedIsReported(t *testing.T) {
+	e := mustEdit(t, []any{1, 2})
+	before := len(e.Bytes())
+	edit := func() (err error) {
+		defer e.end(&err)
+		e.begin(0)
+		e.limit = uint64(len(e.mem)) // as if it was far away when the edit began
+		e.resize(e.limit + 8)
+		return nil
+	}
+	if err := edit(); !errors.Is(err, ErrBroken) || len(e.Bytes()) != before {
+		t.Fatalf("%v, %d bytes, not %d", err, len(e.Bytes()), before)
+	}
+	if err := e.Push(Pointer(""), 3); !errors.Is(err, ErrBroken) {
+		t.Error(err)
+	}
+}
+
 func TestTheLimitIsKept(t *testing.T) {
 	data, err := FromJSON([]byte(tableJSON(3)))
 	must(t, err)
