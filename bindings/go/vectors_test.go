@@ -440,7 +440,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { exercise(data) })
 }
 
-// reference is the path of the command `livebuf` of this project, which is built by `make build`.
+// reference is the path of the command `livebuf` of this project.
 func reference(t testing.TB) string {
 	t.Helper()
 	for _, kind := range []string{"debug", "release"} {
@@ -449,7 +449,7 @@ func reference(t testing.TB) string {
 			return path
 		}
 	}
-	t.Skip("the command livebuf is not built: run make build")
+	t.Skip("the command livebuf is not built: cargo build -p livebuf-cli")
 	return ""
 }
 
