@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Documents are edited in place. */
 class EditorTest {
@@ -43,17 +44,29 @@ class EditorTest {
         }
     }
 
-    /** As many sequences as the property says; by default few, so that the tests are quick. */
+    /** Random edits, from the seed LIVEBUF_SEED on. Where the command is built, it validates the documents, too. */
     @Test
-    void randomEdits() throws IOException {
+    void randomEdits(@TempDir Path folder) throws Exception {
         Map<String, byte[]> all = EditSequence.editable();
         List<String> names = new ArrayList<>(all.keySet());
-        long first = Long.getLong("livebuf.seed", 0);
-        for (long seed = first; seed < first + Integer.getInteger("livebuf.sequences", 40); seed++) {
+        List<String> validate = new ArrayList<>(List.of("validate"));
+        long first = Long.parseLong(System.getenv().getOrDefault("LIVEBUF_SEED", "0"));
+        long end = first + Command.amount(40, 700, 10_000);
+        for (long seed = first; seed < end; seed++) {
             EditSequence s = new EditSequence(all.get(names.get((int) (seed * 7919 % names.size()))), seed);
             for (int i = 0; i < 50; i++) {
                 s.step();
                 s.check();
+                if (i % 10 == 9 && Command.isBuilt()) {
+                    validate.add(Files.write(folder.resolve(seed + "-" + i + ".lbuf"), s.e.toByteArray()).toString());
+                }
+            }
+            if (validate.size() > 400 || seed == end - 1) {
+                Command.run(validate);
+                for (String file : validate.subList(1, validate.size())) {
+                    Files.delete(Path.of(file));
+                }
+                validate.subList(1, validate.size()).clear();
             }
         }
     }
@@ -63,7 +76,7 @@ class EditorTest {
     void randomEditsOfChangedDocuments() throws IOException {
         List<byte[]> all = new ArrayList<>(EditSequence.editable().values());
         Random r = new Random(21);
-        int valid = 0, rounds = 20 * Integer.getInteger("livebuf.sequences", 40);
+        int valid = 0, rounds = Command.amount(800, 20_000, 2_000_000);
         for (int round = 0; round < rounds; round++) {
             byte[] data = all.get(r.nextInt(all.size())).clone();
             for (int n = 1 + r.nextInt(3); n > 0; n--) {

@@ -28,6 +28,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** JSON and plain values become the bytes of the profile, and plain values what they were. */
 class EncodeTest {
@@ -286,6 +287,41 @@ class EncodeTest {
                 assertEquals(show(value), show(Livebuf.toObject(root)), "seed " + seed);
                 assertArrayEquals(made, copy(made, options), "seed " + seed);
                 assertArrayEquals(made, copy(copy(made, Option.NO_TABLES), options), "seed " + seed);
+            }
+        }
+    }
+
+    /** Numbers of JSON in one array, as they may be spelt. */
+    private static String numbers(Random random) {
+        List<String> all = new ArrayList<>();
+        for (int i = random.nextInt(40); i >= 0; i--) {
+            long digits = random.nextLong() >>> random.nextInt(64);
+            all.add((random.nextInt(4) == 0 ? "-" : "") + Long.toUnsignedString(digits)
+                + (random.nextInt(3) == 0 ? "." + "0".repeat(random.nextInt(9)) + random.nextInt(100_000) : "")
+                + (random.nextInt(3) == 0 ? (random.nextBoolean() ? "e" : "E-") + random.nextInt(400) : ""));
+        }
+        return all.toString();
+    }
+
+    @Test
+    void randomDocumentsHaveTheBytesOfTheCommand(@TempDir Path folder) throws Exception {
+        record Run(List<String> flags, Option... options) {}
+        List<Run> runs = List.of(new Run(List.of()), new Run(List.of("--no-tables"), Option.NO_TABLES),
+            new Run(List.of("--recognize"), Option.RECOGNIZE));
+        Command.assumeBuilt();
+        int n = Command.amount(100, 4000, 50_000);
+        for (int first = 0; first < n; first += 1000) {
+            List<String> lines = new ArrayList<>();
+            for (int seed = first; seed < Math.min(first + 1000, n); seed++) {
+                lines.add(seed % 10 == 9 ? numbers(new Random(seed))
+                    : json(Livebuf.encode(new Values(seed).value(seed % 4))));
+            }
+            for (Run run : runs) {
+                List<byte[]> want = Command.each(folder, lines, run.flags);
+                for (int i = 0; i < want.size(); i++) {
+                    byte[] got = check(lines.get(i).getBytes(StandardCharsets.UTF_8), run.options);
+                    assertArrayEquals(want.get(i), got, "document " + (first + i) + " " + run.flags);
+                }
             }
         }
     }

@@ -35,26 +35,10 @@ class LogCompactTest {
         return all;
     }
 
-    /** What the command line of this project reads of a log; null where that is not built. */
-    private static List<String> byCommand(String... args) throws IOException, InterruptedException {
-        for (String kind : new String[] {"debug", "release"}) {
-            Path command = Path.of("../../target/" + kind + "/livebuf");
-            if (Files.isExecutable(command)) {
-                List<String> line = new ArrayList<>(List.of(command.toString()));
-                line.addAll(List.of(args));
-                Process p = new ProcessBuilder(line).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-                List<String> out = new String(p.getInputStream().readAllBytes(), Json.UTF_8).lines().toList();
-                assertEquals(0, p.waitFor(), String.join(" ", args));
-                return out;
-            }
-        }
-        return null;
-    }
-
     /** A log's rows, as this library and the command line read them. */
     private static List<String> same(Path log) throws IOException, InterruptedException {
         List<String> ours = lines(log);
-        List<String> theirs = byCommand("log", "cat", log.toString());
+        List<String> theirs = Command.run("log", "cat", log.toString());
         if (theirs != null) {
             assertEquals(theirs, ours);
         }
@@ -210,7 +194,7 @@ class LogCompactTest {
             LogWriter.Repaired done = LogWriter.repair(log);
             List<String> kept = same(log);
             assertEquals(done.rows(), kept.size());
-            List<String> said = byCommand("log", "repair", theirs.toString());
+            List<String> said = Command.run("log", "repair", theirs.toString());
             if (said != null) {
                 assertEquals(lines(theirs), kept);
                 assertTrue(said.get(0).replace(",", "").startsWith(done.rows() + " row"), said + " " + done);
@@ -257,10 +241,8 @@ class LogCompactTest {
         Path log = folder.resolve("killed.lblog");
         Random r = new Random(9);
         long said = 0;
-        for (int round = 0; round < Integer.getInteger("livebuf.kills", 8); round++) {
-            Process p = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
-                LogCompactTest.class.getName(), log.toString()).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        for (int round = 0; round < Command.amount(8, 40, 1000); round++) {
+            Process p = Command.java(LogCompactTest.class, log).start();
             BufferedReader out = new BufferedReader(new InputStreamReader(p.getInputStream(), Json.UTF_8));
             for (int wanted = r.nextInt(300); wanted >= 0; wanted--) {
                 said = Long.parseLong(out.readLine());

@@ -85,7 +85,7 @@ class LogVectorsTest {
         Random random = new Random(2);
         for (Path file : logs("logs", "y_")) {
             byte[] bytes = Files.readAllBytes(file);
-            for (int round = 0; round < Integer.getInteger("livebuf.rounds", 20); round++) {
+            for (int round = 0; round < Command.amount(20, 500, 20_000); round++) {
                 byte[] damaged = bytes.clone();
                 damaged[random.nextInt(bytes.length)] = (byte) random.nextInt();
                 try {
