@@ -80,7 +80,7 @@ public final class LogWriter implements AutoCloseable {
     public static LogWriter create(Path path, Option... options) {
         return io(() -> {
             FileChannel.open(path, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW).close();
-            return opened(path, options, true);
+            return opened(path, options, true, true);
         });
     }
 
@@ -94,17 +94,30 @@ public final class LogWriter implements AutoCloseable {
      */
     public static LogWriter open(Path path, Option... options) {
         return io(() -> {
+            boolean isMade = true;
             try {
                 FileChannel.open(path, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW).close();
             } catch (FileAlreadyExistsException e) {
-                // It is gone on with.
+                isMade = false; // it is gone on with
             }
-            return opened(path.toRealPath(), options, false);
+            return opened(path.toRealPath(), options, isMade, false);
         });
     }
 
-    private static LogWriter opened(Path path, Option[] options, boolean isNew) throws IOException {
-        LockedFile lock = LockedFile.take(path);
+    /** Takes the lock of a file, which is removed if it was just made and this system has no locks for logs. */
+    private static LockedFile lock(Path path, boolean isMade) throws IOException {
+        try {
+            return LockedFile.take(path);
+        } catch (LivebufException e) {
+            if (isMade && e.kind() == ErrorKind.UNSUPPORTED) {
+                Files.deleteIfExists(path);
+            }
+            throw e;
+        }
+    }
+
+    private static LogWriter opened(Path path, Option[] options, boolean isMade, boolean isNew) throws IOException {
+        LockedFile lock = lock(path, isMade);
         boolean isOurs = false, isDone = false;
         try {
             if (isNew && lock.channel.size() > 0) {

@@ -16,6 +16,9 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Rows are added to logs. */
@@ -114,6 +117,28 @@ class LogWriterTest {
         LogWriter.open(empty).close();
         assertEquals(List.of(), lines(empty));
         assertThrows(LivebufException.class, () -> LogWriter.open(folder.resolve("none/x.lblog")));
+    }
+
+    /** A program in whose path there is no flock. */
+    public static void main(String[] args) {
+        Path log = Path.of(args[0]);
+        for (Executable make : List.<Executable>of(() -> LogWriter.create(log), () -> LogWriter.open(log))) {
+            System.out.println(assertThrows(LivebufException.class, make).kind());
+        }
+    }
+
+    /** The file was left there, empty, so that the next one to create it heard that it exists. It is removed now. */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void nothingIsLeftWhereNoLogCanBeWritten() throws Exception {
+        Path log = folder.resolve("none.lblog");
+        ProcessBuilder program = Command.java(LogWriterTest.class, log);
+        program.environment().put("PATH", folder.toString());
+        Process p = program.start();
+        assertEquals(List.of("UNSUPPORTED", "UNSUPPORTED"),
+            new String(p.getInputStream().readAllBytes(), Json.UTF_8).lines().toList());
+        assertEquals(0, p.waitFor());
+        assertFalse(Files.exists(log));
     }
 
     @Test
