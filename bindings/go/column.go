@@ -2,7 +2,6 @@ package livebuf
 
 import (
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -65,11 +64,11 @@ func Column[T Item](array Value, path ...string) ([]T, Validity, error) {
 		return v
 	})
 	if err != nil {
-		at := "/" + strconv.FormatUint(i, 10)
+		at := appendStep(nil, strconv.FormatUint(i, 10))
 		for _, step := range path {
-			at += "/" + strings.ReplaceAll(strings.ReplaceAll(step, "~", "~0"), "/", "~1")
+			at = appendStep(at, step)
 		}
-		err.(*Error).Path = at
+		err.(*Error).Path = string(at)
 		return nil, Validity{}, err
 	}
 	return all, valid, nil

@@ -334,7 +334,7 @@ func (e *Editor) Remove(target Target, key string) error {
 func (e *Editor) remove(v Value, key string) (err error) {
 	k := shapeKey(key)
 	if err = v.member(&k).Err(); err != nil {
-		return below(err, key)
+		return within(err, key)
 	}
 	defer e.end(&err)
 	e.begin(e.memberCost(v, &k))
@@ -479,13 +479,13 @@ func (e *Editor) Rename(target Target, from, to string) (err error) {
 	}
 	member := v.member(&old)
 	if err = member.Err(); err != nil {
-		return below(err, from)
+		return within(err, from)
 	}
 	if from == to {
 		return nil
 	}
 	if v.member(&key).Exists() {
-		return below(errorf(ErrKeyExists, "the object has this key already: remove it first"), to)
+		return within(errorf(ErrKeyExists, "the object has this key already: remove it first"), to)
 	}
 	var node fresh
 	if v.form == formRow {
@@ -560,20 +560,10 @@ func (e *Editor) split(pointer string) (v Value, depth int, step string, err err
 	if end < 0 {
 		return v, 0, "", fault{kind: ErrBadPointer}.err()
 	}
-	if step = pointer[end+1:]; strings.IndexByte(step, '~') >= 0 {
-		if strings.Count(step, "~") != strings.Count(step, "~0")+strings.Count(step, "~1") {
-			return v, 0, "", fault{kind: ErrBadPointer}.err()
-		}
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+	step, ok := pointerKey(pointer[end+1:])
+	if !ok {
+		return v, 0, "", fault{kind: ErrBadPointer}.err()
 	}
 	v, depth, err = e.whole(Pointer(pointer[:end]).locate(e))
 	return v, depth, step, err
-}
-
-// below puts a step before the path of an error.
-func below(err error, key string) error {
-	if e, ok := err.(*Error); ok {
-		e.Path = string(appendStep(nil, key)) + e.Path
-	}
-	return err
 }

@@ -302,11 +302,9 @@ func (v Value) Pointer(pointer string) Value {
 			step = step[:end]
 		}
 		pointer = pointer[1+len(step):]
-		if strings.IndexByte(step, '~') >= 0 {
-			if strings.Count(step, "~") != strings.Count(step, "~0")+strings.Count(step, "~1") {
-				return v.doc.broken(fault{kind: ErrBadPointer})
-			}
-			step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		step, ok := pointerKey(step)
+		if !ok {
+			return v.doc.broken(fault{kind: ErrBadPointer})
 		}
 		if v.form == formArray {
 			v = v.At(pointerIndex(step))
@@ -315,6 +313,15 @@ func (v Value) Pointer(pointer string) Value {
 		}
 	}
 	return v
+}
+
+// pointerKey is the key that a step of a pointer names, and whether the step is one: ~0 is ~, and ~1 is /.
+func pointerKey(step string) (string, bool) {
+	if strings.IndexByte(step, '~') < 0 {
+		return step, true
+	}
+	ok := strings.Count(step, "~") == strings.Count(step, "~0")+strings.Count(step, "~1")
+	return strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~"), ok
 }
 
 // pointerIndex is the index that a step of a pointer names, or -1.

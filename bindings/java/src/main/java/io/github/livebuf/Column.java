@@ -381,7 +381,7 @@ public final class Column {
         } catch (LivebufException e) {
             StringBuilder at = new StringBuilder("/").append(i);
             for (Key key : name) {
-                at.append('/').append(key.toString().replace("~", "~0").replace("/", "~1"));
+                Encoder.step(at, key.toString());
             }
             throw e.withPath(at.toString());
         }
