@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"runtime"
@@ -72,6 +73,40 @@ func TestStreamsThatEnd(t *testing.T) {
 	if _, err := decoder.Next(); !errors.Is(err, ErrDocumentLimit) {
 		t.Fatal(err)
 	}
+}
+
+// FuzzStream reads documents out of any bytes. Each is what Open says of the same bytes.
+func FuzzStream(f *testing.F) {
+	for _, data := range documents(f, "vectors/*.lbuf") {
+		if len(data) < 4096 {
+			f.Add(data)
+			f.Add(append(bytes.Clone(data), data...))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		decoder := NewDecoder(iotest.HalfReader(bytes.NewReader(data)))
+		for rest := data; ; {
+			doc, err := decoder.Next()
+			if len(rest) == 0 {
+				if err != io.EOF {
+					t.Fatalf("%x: %v at the end", data, err)
+				}
+				return
+			}
+			want, wrong := Open(rest)
+			if fmt.Sprint(err) != fmt.Sprint(wrong) {
+				t.Fatalf("%x: %v, not %v", rest, err, wrong)
+			}
+			if err != nil {
+				return
+			}
+			if !bytes.Equal(doc.Bytes(), want.Bytes()) {
+				t.Fatalf("%x: other bytes", rest)
+			}
+			doc.Root().Decode(new(any))
+			rest = rest[len(doc.Bytes()):]
+		}
+	})
 }
 
 // A header that claims 4 GiB takes memory for the bytes that arrive.
