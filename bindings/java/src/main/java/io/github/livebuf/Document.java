@@ -5,6 +5,7 @@ import static io.github.livebuf.Layout.*;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -52,18 +53,36 @@ public final class Document extends Segments {
      * edit; nothing is written.
      *
      * <p>The file must not be written over or cut while the document is in use. To replace it, rename a new one over
-     * it. Java has no lock that the libraries of other languages see, so where they edit the file in place, hand a copy
-     * of its bytes to {@link #open(byte[])}. The mapping ends when the document and its values are collected as
+     * it. Java has no lock that the libraries of other languages see, so where they edit the file in place, read it
+     * between their edits, by {@link #open(Path)}. The mapping ends when the document and its values are collected as
      * garbage.
      *
      * @throws LivebufException as {@link #open(byte[])}, and of kind IO if the file cannot be read
      */
     public static Document map(Path file) {
+        return open(file, channel -> channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size()));
+    }
+
+    /**
+     * Reads the whole file into memory and opens the document that it begins with; see {@link #map}, which loads only
+     * what is looked at. Afterwards the file may be changed, cut or removed.
+     *
+     * @throws LivebufException as {@link #map}
+     */
+    public static Document open(Path file) {
+        return open(file, channel -> ByteBuffer.wrap(Channels.newInputStream(channel).readAllBytes()));
+    }
+
+    private interface Bytes {
+        ByteBuffer of(FileChannel file) throws IOException;
+    }
+
+    private static Document open(Path file, Bytes bytes) {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
             if (channel.size() > MAX_USED) {
-                throw LivebufException.of(DOCUMENT_LIMIT, "the file has 2 GiB or more, which Java cannot map at once");
+                throw LivebufException.of(DOCUMENT_LIMIT, "the file has 2 GiB or more, which Java cannot hold at once");
             }
-            Mem m = new Mem(channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size()));
+            Mem m = new Mem(bytes.of(channel));
             byte[] edited = withJournal(m);
             return edited == null ? new Document(header(m), false) : open(edited);
         } catch (IOException e) {

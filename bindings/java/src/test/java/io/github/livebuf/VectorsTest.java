@@ -54,6 +54,7 @@ class VectorsTest {
             Document doc = Document.map(file);
             assertEquals(want, print(doc.root()), file.toString());
             assertEquals(want, print(doc.validate().root()), file.toString());
+            assertEquals(want, print(Document.open(file).validate().root()), file.toString());
             byte[] bytes = doc.toByteArray(); // where a file has a journal, it is none of them
             // The same in a longer array, and in the memory outside of Java's heap.
             byte[] longer = new byte[bytes.length + 40];
