@@ -37,14 +37,17 @@ Views and documents also have the operators of dicts and lists: `view[key]`, `le
 """
 ERRORS = """# Error codes
 
-An error has a number and a name. They are the same in Rust, C, Python, SQL and on the command line,
-and they stay. `python docs/reference.py` writes this page from `crates/livebuf/src/error.rs`.
+An error has a number and a name. They are the same in every language, in SQL and on the command
+line, and they stay. `python docs/reference.py` writes this page from `crates/livebuf/src/error.rs`.
 
 | language | number | name | where in the document |
 |---|---|---|---|
 | Rust | `error.code()` | `error.kind()` | `error.offset()`, `error.detail()` |
 | C | `livebuf_status` | `LIVEBUF_NOT_FOUND` and so on | `doc.error` |
 | Python | `error.code` | `error.kind` | `error.offset` |
+| JavaScript | – | `error.kind` | `error.offset`, `error.path` |
+| Go, in a `*livebuf.Error` | `err.Kind` | `err.Kind.String()` | `err.Offset`, `err.Path` |
+| Java | `e.kind().number()` | `e.kind().title()` | `e.offset()`, `e.path()` |
 
 Python also has a class for each way to react: see [Errors in Python](python.md#errors).
 
