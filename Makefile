@@ -46,6 +46,7 @@ test:
 		wait $$venv && $(MAKE) --no-print-directory pytest; python=$$?; \
 		wait $$rust && [ $$python = 0 ]
 	@$(MAKE) --no-print-directory -j2 test-js test-go test-java
+	@$(if $(LIVEBUF_ALL),,$(if $(MAVEN),echo "Java's modules for Jackson and Spark were not tested: make test-jvm does that"))
 
 # One set of packages, so that each crate is built once, with the features that all of them need together.
 # Left out is what takes minutes to build or needs an engine: see test-engines, and bench-answers.
@@ -95,11 +96,13 @@ else
 	@echo "Node 20 or newer is not installed: THE JAVASCRIPT PACKAGE IS NOT TESTED"
 endif
 
-# The Go module, where Go is installed. It needs nothing else.
+# The Go module, where Go is installed. It needs nothing else, but a C compiler for the race detector, by which
+# `make test-all` runs the tests of several goroutines.
 GO := $(shell go version 2> /dev/null | grep -E 'go1\.(2[4-9]|[3-9][0-9])')
 test-go:
 ifneq ($(GO),)
 	cd bindings/go && go test ./...
+	$(if $(LIVEBUF_ALL),cd bindings/go && LIVEBUF_ALL= go test -race -run 'Goroutines|ManyAtOnce|ManyMakeOneLog' .)
 	$(PYTHON) testdata/conformance.py go run -C $(CURDIR)/bindings/go ./internal/conformance
 else
 	@echo "Go 1.24 or newer is not installed: THE GO MODULE IS NOT TESTED"
@@ -225,7 +228,8 @@ $(VENV)/docs: $(VENV)/build bindings/python/pyproject.toml
 	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:docs
 	@touch $@
 
-# The pages as a site, with the reference of the Rust crates in it. The pages alone, or with another
+# The pages as a site, with the reference of the Rust crates in it, and that of JavaScript, Go and Java where these
+# are installed. The pages alone, or with another
 # mdBook: `mdbook build`; links to the reference then lead to docs.rs. `make test-python` checks it.
 MDBOOK ?= $(VENV)/bin/mdbook
 CRATES := livebuf livebuf-json livebuf-query livebuf-patch livebuf-log livebuf-arrow
@@ -239,6 +243,12 @@ docs: $(VENV)/docs $(if $(NODE),$(JS)/node_modules/ready)
 ifdef NODE
 	node docs/explorer/build.js target/book/explorer
 	cd $(JS) && npm run --silent docs -- --logLevel Warn --out $(CURDIR)/target/book/javascript
+endif
+ifneq ($(GO),)
+	cd bindings/go && go doc -all . > $(CURDIR)/target/book/go.txt
+endif
+ifneq ($(MAVEN),)
+	javadoc -quiet -Xdoclint:none -encoding UTF-8 -d target/book/java $(JAVA)/src/main/java/io/github/livebuf/*.java
 endif
 	@echo "open target/book/index.html"
 
