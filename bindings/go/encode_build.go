@@ -253,10 +253,11 @@ func (e *encoder) beginMapOfRows() {
 	e.beginOutermost(len(e.frames) - 1)
 }
 
-// expected is the number of the key that is expected to come next, or -1.
+// expected is the number of the key that is expected to come next, or -1. Only what waits, and may become a row, has
+// more keys than a record.
 func (e *encoder) expected() int32 {
 	if f := e.frame(); !f.isMap {
-		if child := e.trie.lists[f.list].child; child != 0 {
+		if child := e.trie.lists[f.list].child; child != 0 && (!e.trie.lists[child].isWide() || e.waits()) {
 			return e.trie.lists[child].key
 		}
 	}

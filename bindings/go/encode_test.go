@@ -3,6 +3,7 @@ package livebuf
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -380,6 +381,24 @@ func TestRandomDocumentsHaveTheBytesOfTheCommand(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An object of more than 255 members behind rows of the same keys was written as a record, which has at most 255: its
+// keys were those that were expected to come next, and not counted. It is a map now.
+func TestObjectsWithTheKeysOfWideRowsAreMaps(t *testing.T) {
+	var members []string
+	for i := range 262 {
+		members = append(members, fmt.Sprintf(`"key %03d":%d`, i, i))
+	}
+	one := "{" + strings.Join(members, ",") + "}"
+	text := `{"rows":[` + one + "," + one + `],"z":` + one + "}"
+	data, err := FromJSON([]byte(text))
+	must(t, err, validity(data))
+	var plain map[string]any
+	must(t, json.Unmarshal([]byte(text), &plain))
+	made, err := Marshal(plain) // whose keys are sorted, as those of the text
+	must(t, err, validity(made))
+	encodedAnew(t, "as JSON", data)
 }
 
 func TestJSONErrors(t *testing.T) {

@@ -291,6 +291,21 @@ class EncodeTest {
         }
     }
 
+    /**
+     * An object of more than 255 members behind rows of the same keys was written as a record, which has at most 255:
+     * its keys were those that were expected to come next, and not counted. It is a map now.
+     */
+    @Test
+    void objectsWithTheKeysOfWideRowsAreMaps() {
+        StringBuilder members = new StringBuilder("{\"key 0\":0");
+        for (int i = 1; i < 262; i++) {
+            members.append(",\"key ").append(i).append("\":").append(i);
+        }
+        String text = "{\"rows\":[" + members + "}," + members + "}],\"one\":" + members + "}}";
+        byte[] made = check(text.getBytes(StandardCharsets.UTF_8));
+        assertEquals(Value.MAP, Document.open(made).root().get("one").form);
+    }
+
     /** Numbers of JSON in one array, as they may be spelt. */
     private static String numbers(Random random) {
         List<String> all = new ArrayList<>();
