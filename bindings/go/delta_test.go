@@ -126,9 +126,12 @@ func TestDamagedDeltasAreRefused(t *testing.T) {
 			if !bytes.Equal(base, before) {
 				t.Errorf("%s changed the document", path)
 			}
+			if !errors.As(err, &e) || e.Kind != ErrBadDelta {
+				t.Errorf("%s: %v", path, err)
+			}
 			applied++
 		}
-		if !errors.As(err, &e) || e.Kind != ErrBadDelta {
+		if !errors.As(err, &e) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -255,6 +255,9 @@ pub(crate) fn encoded() -> Vec<(&'static str, String)> {
     ];
     all.push(("run_of_one_length", format!("{{{}}}", members.join(","))));
     all.push(("rows_in_orders", rows_in_orders()));
+    // The keys of wide rows once more, in an object by itself, which is a map.
+    let wide = many(257);
+    all.push(("rows_wide_and_map", format!("{{\"rows\":[{wide},{wide}],\"one\":{wide}}}")));
     all.push(("record_nine_fields", many(9)));
     all.push(("map_few", map_few()));
     all.push(("map_hashed", many(256)));

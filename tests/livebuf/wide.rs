@@ -86,7 +86,7 @@ fn an_object_with_the_keys_of_wide_rows_is_a_map() {
         ] {
             let read = livebuf_json::from_str(&text).unwrap();
             read.doc().validate().unwrap();
-            assert_eq!(livebuf_json::to_string(&read.doc().root()).unwrap(), text);
+            assert_eq!(livebuf_json::to_string(read.doc().root()).unwrap(), text);
             // The same by values, whose keys are given one by one.
             let mut encoder = Encoder::new();
             for _ in 0..2 {
