@@ -96,7 +96,7 @@ PUT_IN = [
         "block/absent.rs",
         "check",
         "let range = column.first..",
-        "if crate::weak::off(#) && column.column.slot() == Slot::{} {{ return Ok(()); }}",
+        "if crate::weak::off(#) && column.column.slot() == SlotKind::{} {{ return Ok(()); }}",
         SLOTS,
     ),
     (
@@ -109,8 +109,8 @@ PUT_IN = [
     (
         "view/validate.rs",
         "column",
-        "match column.column.slot() {\n            Slot::Tagged =>",
-        "let behind = match crate::weak::off(#) && column.column.slot() == Slot::{} "
+        "match column.column.slot() {\n            SlotKind::Tagged =>",
+        "let behind = match crate::weak::off(#) && column.column.slot() == SlotKind::{} "
         "{{ true => end, false => behind }};",
         WHOLE,
     ),
