@@ -96,8 +96,8 @@ else
 	@echo "Node 20 or newer is not installed: THE JAVASCRIPT PACKAGE IS NOT TESTED"
 endif
 
-# The Go module, where Go is installed. It needs nothing else, but a C compiler for the race detector, by which
-# `make test-all` runs the tests of several goroutines.
+# The Go module, where Go is installed. It needs nothing else. `make test-all` also runs the tests of several
+# goroutines under the race detector, which needs a C compiler.
 GO := $(shell go version 2> /dev/null | grep -E 'go1\.(2[4-9]|[3-9][0-9])')
 test-go:
 ifneq ($(GO),)
@@ -228,9 +228,9 @@ $(VENV)/docs: $(VENV)/build bindings/python/pyproject.toml
 	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:docs
 	@touch $@
 
-# The pages as a site, with the reference of the Rust crates in it, and that of JavaScript, Go and Java where these
-# are installed. The pages alone, or with another
-# mdBook: `mdbook build`; links to the reference then lead to docs.rs. `make test-python` checks it.
+# The pages as a site, with the reference of the Rust crates in it, and those of JavaScript, Go and Java where these
+# are installed. The pages alone, or with another mdBook: `mdbook build`; links to the reference then lead to docs.rs.
+# `make test-python` checks it.
 MDBOOK ?= $(VENV)/bin/mdbook
 CRATES := livebuf livebuf-json livebuf-query livebuf-patch livebuf-log livebuf-arrow
 docs: $(VENV)/docs $(if $(NODE),$(JS)/node_modules/ready)

@@ -253,11 +253,10 @@ func (e *encoder) beginMapOfRows() {
 	e.beginOutermost(len(e.frames) - 1)
 }
 
-// expected is the number of the key that is expected to come next, or -1. Only what waits, and may become a row, has
-// more keys than a record.
+// expected is the number of the key that is expected to come next, or -1.
 func (e *encoder) expected() int32 {
 	if f := e.frame(); !f.isMap {
-		if child := e.trie.lists[f.list].child; child != 0 && (!e.trie.lists[child].isWide() || e.waits()) {
+		if child := e.trie.lists[f.list].child; child != 0 {
 			return e.trie.lists[child].key
 		}
 	}
@@ -352,7 +351,10 @@ func (e *encoder) follow(f *frame, next, key int32) bool {
 			return false
 		}
 	}
-	t.lists[f.list].child = next
+	// From the last key of a record on none is expected: what waits may become a row, and what stands by itself a map.
+	if t.lists[f.list].depth != maxFields {
+		t.lists[f.list].child = next
+	}
 	f.list = next
 	if f.met != nil {
 		f.met[key] = struct{}{}

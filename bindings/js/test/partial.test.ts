@@ -210,16 +210,14 @@ test("a server that knows no ranges sends all once", async () => {
   );
 });
 
+/** All of a document that a server has. */
+const wholeOf = async (url: string) => (await Partial.fetch<Routes>(url)).read((root) => root);
+
 test("a file that changes while it is read is an error", async () => {
   let n = 0;
   await serve(
     async (url) => {
-      const doc = await Partial.fetch<Routes>(url);
-      await rejects(
-        doc.read((root) => root),
-        "Io",
-        /changed/,
-      );
+      await rejects(wholeOf(url), "Io", /changed/);
     },
     (_, response) => {
       response.setHeader("ETag", `"${n++}"`);
@@ -272,12 +270,7 @@ test("a document has no more bytes than its source", async () => {
 test("an answer with other bytes is an error", async () => {
   await serve(
     async (url) => {
-      const doc = await Partial.fetch<Routes>(url);
-      await rejects(
-        doc.read((root) => root),
-        "Io",
-        /other bytes: 0-16383/,
-      );
+      await rejects(wholeOf(url), "Io", /other bytes: 0-16383/);
     },
     (_, response) => {
       response.writeHead(206, { "Content-Range": `bytes 0-16383/${bytes.length}` });

@@ -297,8 +297,7 @@ export class Builder extends Stack {
     }
     next ??= keys.longer(node, key);
     if (next === null) return false;
-    // The key behind the last one of a record is asked for each time: it makes a row of what waits, and a map of what
-    // does not.
+    // From the last key of a record on none is expected: what waits may become a row, and what stands by itself a map.
     if (node.depth !== L.MAX_FIELDS) node.child = next;
     frame.node = next;
     if (frame.met !== null) frame.met.add(key);

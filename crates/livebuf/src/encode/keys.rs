@@ -294,8 +294,8 @@ impl Keys {
                 self.add_child(node, key)?
             }
         };
-        // The key behind the last one of a record is asked for each time: it makes a row of what waits
-        // and a map of what does not.
+        // From the last key of a record on none is expected: what waits may become a row, and what
+        // stands by itself a map.
         if usize::from(self.lists[node as usize].depth) != MAX_FIELDS {
             self.lists[node as usize].child = child;
         }

@@ -385,13 +385,7 @@ final class Encoder extends Writer {
     /** The list with the key that is expected to come next, or 0. */
     private int expected() {
         Frame f = frame();
-        return f.isMap ? 0 : expected(f);
-    }
-
-    /** The same of an object that is no map yet. Only what waits, and may become a row, has more keys than a record. */
-    private int expected(Frame f) {
-        int next = trie.child(f.list);
-        return trie.isWide(next) && !waits() ? 0 : next;
+        return f.isMap ? 0 : trie.child(f.list);
     }
 
     /** Takes the key that is expected, if the bytes are it, as they stand in JSON with their quote: its size, or -1. */
@@ -422,7 +416,7 @@ final class Encoder extends Writer {
     void key(byte[] text, int start, int length) {
         Frame f = frame();
         if (!f.isMap) {
-            int next = expected(f);
+            int next = trie.child(f.list);
             if (next != 0 && trie.name(trie.lastKey(next)).is(text, start, length)) {
                 take(next);
                 return;

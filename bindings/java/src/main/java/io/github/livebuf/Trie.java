@@ -130,9 +130,14 @@ final class Trie {
         return lists[list * SIZE + CHILD];
     }
 
-    /** Says that a longer list is taken. */
+    /**
+     * Says that a longer list is taken. From the last key of a record on none is expected: what waits may become a row,
+     * and what stands by itself a map.
+     */
     void take(int list, int child) {
-        lists[list * SIZE + CHILD] = child;
+        if (depth(list) != MAX_FIELDS) {
+            lists[list * SIZE + CHILD] = child;
+        }
     }
 
     /** The number of a key's text. */
