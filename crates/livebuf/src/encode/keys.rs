@@ -6,15 +6,16 @@
 //!
 //! A small trie is kept for the next document, whose objects often have the same keys. What is
 //! written goes by the lists that the document uses, in the order in which it first does, and so
-//! does not depend on the documents before.
+//! does not depend on the documents before. If the next document uses the same lists in the same
+//! order, its shapes are those of this one at another place, so their bytes are kept, too.
 
 use super::hash_index::HashIndex;
 use super::output::Output;
 use super::room::{make_room, make_room_for, memory};
 use crate::block::shape::{Shape, put_key};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{copy, equal, load_u32};
-use crate::format::cell::{Needle, inline_span, span_at};
+use crate::format::bytes::{copy, equal, load_u32, load_u64};
+use crate::format::cell::{Needle, inline_span, span_at, span_inline};
 use crate::format::layout::*;
 use crate::format::memory::vec_for;
 use crate::store::storage::Storage;
@@ -33,6 +34,9 @@ const MOST_MARKED: usize = 4 * MAX_COLUMNS;
 const MOST_KEPT_LISTS: usize = 1 << 10;
 const MOST_KEPT_TEXT: usize = 1 << 14;
 
+/// Shapes of more bytes are not kept.
+const MOST_KEPT_SHAPES: usize = 1 << 16;
+
 /// No key has this number.
 const NO_KEY: u32 = u32::MAX;
 
@@ -46,6 +50,7 @@ pub(super) struct Keys {
     /// The list that this document used first most lately. Each such list links the one before, and
     /// so comes behind its parent. While shapes are written, the links are turned round.
     used: u32,
+    kept: KeptShapes,
     /// Bytes of `text` of the documents before.
     kept_text: usize,
     /// Whether there is a list of more than 255 keys.
@@ -120,6 +125,28 @@ pub(super) struct KeyList {
     pub(super) sibling: u32,
 }
 
+/// The shapes of the document before, to be copied.
+#[derive(Default)]
+struct KeptShapes {
+    /// The lists that it used, in the order in which it first did.
+    lists: Vec<KeptList>,
+    /// All shapes, and the texts of their long keys.
+    bytes: Vec<u8>,
+    /// Where the bytes have offsets, which move with them.
+    offsets: Vec<u32>,
+    /// Where they began in the document. Offsets are by this.
+    start: u32,
+    newest: u32,
+}
+
+struct KeptList {
+    list: u32,
+    /// The shape of its records.
+    shape: u32,
+    /// [`KeyList::count`], as far as it matters.
+    count: u8,
+}
+
 /// A key list's first children are found by going through them, more by a table.
 const FEW_CHILDREN: u8 = 8;
 
@@ -132,6 +159,17 @@ pub(super) fn path(lists: &[KeyList], list: u32, keys: &mut Vec<u32>) {
         node = lists[node.parent as usize];
     }
     keys[begin..].reverse();
+}
+
+/// Writes a shape's offset to the records that wait for it. Each links the one before.
+fn link_records<S: Storage>(out: &mut Output<S>, mut record: u32, shape: u32) -> Result<()> {
+    while record != 0 {
+        let link = (record + RECORD_SHAPE).into();
+        let before = load_u32(out.bytes(), link)?;
+        out.write_u32(link, shape);
+        record = before;
+    }
+    Ok(())
 }
 
 impl KeyList {
@@ -149,6 +187,7 @@ impl Default for Keys {
             index: HashIndex::default(),
             lists: alloc::vec![KeyList::default()],
             used: 0,
+            kept: KeptShapes::default(),
             kept_text: 0,
             has_wide: false,
             list_index: HashIndex::default(),
@@ -167,6 +206,9 @@ impl Keys {
             + memory(&self.text)
             + memory(&self.lists)
             + memory(&self.path)
+            + memory(&self.kept.lists)
+            + memory(&self.kept.bytes)
+            + memory(&self.kept.offsets)
             + self.index.kept_bytes()
             + self.list_index.kept_bytes()
     }
@@ -179,6 +221,7 @@ impl Keys {
         self.lists.clear();
         self.lists.push(KeyList::default());
         (self.used, self.kept_text, self.has_wide) = (0, 0, false);
+        self.kept.lists.clear();
         self.mark = 0;
         self.begin_outermost();
     }
@@ -195,7 +238,6 @@ impl Keys {
         while at != 0 {
             let list = &mut self.lists[at as usize];
             (list.is_used, list.records, list.count) = (false, 0, 0);
-            self.keys[list.key as usize].written = 0;
             #[cfg(feature = "serde")]
             {
                 // It may be another text's in the meantime, if a library was unloaded.
@@ -479,12 +521,18 @@ impl Keys {
     /// Writes a shape for every leaf of the trie that records need, patches the
     /// records, and returns the newest shape.
     pub(super) fn write_shapes<S: Storage>(&mut self, out: &mut Output<S>) -> Result<u32> {
+        if self.has_kept_shapes(out.used) {
+            return self.write_kept_shapes(out);
+        }
+        let start = out.used;
+        self.kept.lists.clear();
         // Children come after parents: one pass backwards finds, for each list, the first child
         // below which there are records.
         let mut at = self.used;
         while at != 0 {
             let node = &mut self.lists[at as usize];
             node.child = 0;
+            self.keys[node.key as usize].written = 0;
             at = node.link;
         }
         let (mut at, mut behind) = (self.used, 0);
@@ -512,27 +560,100 @@ impl Keys {
             // The shape serves the leaf, and each ancestor whose first needed child leads to it.
             let (mut at, mut users) = (list, 0u8);
             loop {
-                let node = &self.lists[at as usize];
+                let node = &mut self.lists[at as usize];
                 users = users.saturating_add(node.count);
-                let mut record = node.records;
-                while record != 0 {
-                    let bytes = out.bytes();
-                    let link = (record + RECORD_SHAPE).into();
-                    let before = load_u32(bytes, link)?;
-                    out.write_u32(link, shape.offset as u32);
-                    record = before;
-                }
+                link_records(out, node.records, newest)?;
+                // From here on it stands for the shape.
+                node.records = newest;
                 // A wide shape serves its own list alone.
-                if node.parent == 0 || self.lists[node.parent as usize].child != at {
+                let parent = node.parent;
+                if parent == 0 || self.lists[parent as usize].child != at {
                     break;
                 }
-                at = node.parent;
+                at = parent;
             }
             if users == 1 {
                 Shape { flags: SHAPE_PRIVATE, ..shape }.write_header(out, older);
             }
         }
+        let is_small = self.lists.len() <= MOST_KEPT_LISTS && out.used - start <= MOST_KEPT_SHAPES;
+        if newest != 0 && is_small && !self.has_wide {
+            self.keep_shapes(out, start, newest)?;
+        }
         Ok(newest)
+    }
+
+    /// Whether the shapes are those of the document before, if they begin here.
+    fn has_kept_shapes(&self, start: usize) -> bool {
+        let (mut at, kept) = (self.used, &self.kept);
+        if kept.lists.is_empty() || start % 8 != kept.start as usize % 8 {
+            return false;
+        }
+        for kept in kept.lists.iter().rev() {
+            let node = &self.lists[at as usize];
+            if kept.list != at || kept.count != node.count.min(2) {
+                return false;
+            }
+            at = node.link;
+        }
+        at == 0
+    }
+
+    /// Writes the kept shapes, and patches the records.
+    fn write_kept_shapes<S: Storage>(&self, out: &mut Output<S>) -> Result<u32> {
+        let kept = &self.kept;
+        let (start, place) = out.grow(kept.bytes.len())?;
+        place.copy_from_slice(&kept.bytes);
+        let by = start.wrapping_sub(kept.start);
+        for &at in &kept.offsets {
+            let place = &mut place[at as usize..][..4];
+            let offset = load_u32(place, 0)?.wrapping_add(by);
+            place.copy_from_slice(&offset.to_le_bytes());
+        }
+        for kept in kept.lists.iter().filter(|kept| kept.count > 0) {
+            let records = self.lists[kept.list as usize].records;
+            link_records(out, records, kept.shape.wrapping_add(by))?;
+        }
+        Ok(kept.newest.wrapping_add(by))
+    }
+
+    /// Keeps the shapes that were written from `start` on. The records of a list are its shape now,
+    /// and links lead from the first list on.
+    fn keep_shapes<S: Storage>(
+        &mut self,
+        out: &Output<S>,
+        start: usize,
+        newest: u32,
+    ) -> Result<()> {
+        let (kept, bytes) = (&mut self.kept, out.bytes());
+        (kept.start, kept.newest) = (start as u32, newest);
+        kept.bytes.clear();
+        make_room_for(&mut kept.bytes, out.used - start)?;
+        kept.bytes.extend_from_slice(&bytes[start..out.used]);
+        kept.offsets.clear();
+        let mut next = newest;
+        while next != 0 {
+            let shape = Shape::load(bytes, next.into())?;
+            let older = shape.offset + SHAPE_OLDER as u64;
+            next = load_u32(bytes, older)?;
+            make_room_for(&mut kept.offsets, 1 + shape.count as usize)?;
+            if next != 0 {
+                kept.offsets.push(older as u32 - kept.start);
+            }
+            for key in (0..shape.count).map(|index| shape.key_position(index)) {
+                if span_inline(load_u64(bytes, key)?).is_none() {
+                    kept.offsets.push(key as u32 - kept.start);
+                }
+            }
+        }
+        let mut list = self.used;
+        while list != 0 {
+            let node = &self.lists[list as usize];
+            make_room(&mut kept.lists)?;
+            kept.lists.push(KeptList { list, shape: node.records, count: node.count.min(2) });
+            list = node.link;
+        }
+        Ok(())
     }
 
     /// Puts the keys of a list into `path`.
