@@ -128,6 +128,15 @@ impl Bytes {
         self.put(28, at)
     }
 
+    /// Moves the block that the four bytes at `cell` lead to behind the others.
+    fn forward(mut self, cell: usize, size: usize) -> Bytes {
+        let home = self.word(cell);
+        let block = self.part(home, size);
+        let at = self.push(&block);
+        let forward = [[KIND_FORWARD, 0, 0, 0], at.to_le_bytes()].concat();
+        self.set(home, &[&forward[..], &vec![0; size - 8]].concat())
+    }
+
     /// Adds a shape to the list.
     fn shape(mut self, shape: &[u8]) -> Bytes {
         let newest = self.word(24) as u32;
@@ -237,6 +246,22 @@ fn ordered(places: &[u8]) -> Bytes {
     doc.put(to, table)
 }
 
+/// A row's extra member has a key that the table's shape has, too, behind those of the columns.
+fn key_behind_columns(extra: &Bytes) -> Bytes {
+    let mut doc = extra.clone();
+    let list = doc.word(doc.data() + 16);
+    let object = doc.word(doc.word(list + 12));
+    let mut both = shape(2, &[b"a", b"b"]);
+    both[3] = 0;
+    // In the place of the shapes of the rows and of the object, which becomes `{"b": 1}`: the
+    // first field of a second shape.
+    let mut own = shape(1, &[b"b"]);
+    own[3] = 0;
+    let (both, own) = (doc.push(&both), doc.push(&own));
+    let table = doc.data();
+    doc.put(table + 4, both).put(object + 4, own).put(24, both).put(both as usize + 4, own)
+}
+
 /// Documents at the bounds of what is valid: (name, bytes).
 pub(crate) fn accepted() -> Vec<(&'static str, Vec<u8>)> {
     let rows: Vec<_> = (0..9).map(|n| format!("{{\"a\":{n}}}")).collect();
@@ -253,7 +278,7 @@ pub(crate) fn accepted() -> Vec<(&'static str, Vec<u8>)> {
         doc.set_pointer("/2/b", 1).unwrap();
     });
     let all = vec![
-        ("nesting_of_extras", extra.within(998)),
+        ("nesting_of_extras", extra.clone().within(998)),
         ("nesting_of_no_arrays", lists_of_nothing().within(999)),
         ("order_of_column_127", ordered(&[0x7F])),
         ("nesting", Bytes::plain("[]").within(999)),
@@ -267,6 +292,21 @@ pub(crate) fn accepted() -> Vec<(&'static str, Vec<u8>)> {
             }),
         ),
         ("extras_of_no_rows", none.put(table + 16, at)),
+        ("extras_key_behind_columns", key_behind_columns(&extra)),
+        ("extras_behind_forward", {
+            let list = extra.word(extra.data() + 16);
+            let cell = extra.word(list + 12);
+            let capacity = extra.0[extra.word(cell) + 1];
+            extra.clone().forward(cell, record_size(capacity.into()) as usize)
+        }),
+        ("rows_behind_forward", {
+            let (doc, table) = (Bytes::json(&rows).forward(8, 16), table);
+            let at = doc.word(doc.word(8) + 4);
+            doc.put(table + 12, at as u32)
+        }),
+        ("flag_unknown_and_state_without_place", {
+            Bytes::json("1").set(6, &[0x10]).set(7, &[FLAG_STATE])
+        }),
         ("shapes_unused", Bytes::json("1").shape(&shape(2, &[b"a"])).shape(&wide_shape(256))),
         ("free_list_empty", Bytes::json("1").aux(18, &[], 0, 0)),
         ("map_empty", map(&[] as &[&str])),
@@ -368,6 +408,10 @@ fn values(all: All<'_>) {
     let least = decimal(-most);
     all.push(("BadCell_decimal_large_too_negative", at_32(TAG_LARGE_DECIMAL, &least, OWNED)));
     all.push(("BadCell_decimal_large_length", at_32(TAG_LARGE_DECIMAL, &long, OWNED)));
+    // It fits the 56 bits of the other tag.
+    let fits = at_32(TAG_LARGE_DECIMAL, &decimal(-(1 << 55)), OWNED);
+    all.push(("BadCell_decimal_large_of_least_small", fits));
+    all.push(("BadCell_reserved_of_1025_not_owned", at_32(0x1F, &[b'a'; 1025], 0)));
     all.push(("BadCell_uuid_inline", scalar(TAG_UUID, inline(b"seven b"))));
     all.push(("BadCell_seven_bytes_elsewhere", at_32(TAG_STRING, b"seven b", 0)));
     all.push(("BadCell_text_of_1025_not_owned", at_32(TAG_STRING, &[b'a'; 1025], 0)));
@@ -690,6 +734,13 @@ fn dictionaries(all: All<'_>) {
     let none = dictionary([0; 8], &[], 0).put(36, 0);
     all.push(("BadCount_dictionary_empty", none));
     all.push(("BadCount_dictionary_257_texts", dictionary([0; 8], &[a; 257], 257)));
+    // Codes of two bytes.
+    let mut wide = vec![0; 16];
+    wide[14] = 2;
+    wide.extend(header(String, 0, 2, 2, 80));
+    wide.extend([a, b].map(u64::to_le_bytes).concat());
+    let wide = Bytes::array(DictionaryU16, 0, 8, 8, &wide);
+    all.push(("BadIndex_dictionary_u16_code", wide));
 }
 
 fn gaps(all: All<'_>) {
@@ -770,6 +821,14 @@ fn tables(all: All<'_>) {
     all.push(("Misaligned_column_data", plain.clone().misplace(b + 12, 16)));
     all.push(("WrongBlock_table_owner_is_table", plain.clone().put(table + 12, table as u32)));
     all.push(("BadCode_tensor_of_rows", plain.clone().set(array + 3, &[1])));
+    all.push(("BadIndex_orders_text_unused", {
+        let mut doc = ordered(&[0, 1]);
+        let orders = doc.column(200);
+        let data = doc.word(orders + 12);
+        let texts = [inline(&[0, 1]), inline(&[1, 1])].map(u64::to_le_bytes).concat();
+        let at = doc.push(&texts);
+        doc.set(data + 24, &header(String, 0, 2, 2, at))
+    }));
     // With orders.
     let ordered = Bytes::json(&format!("[{}]", crate::vectors::few_rows_in_orders()));
     let at = ordered.data();
@@ -944,6 +1003,16 @@ fn lists(all: All<'_>) {
     all.push(("BadCode_list_fixed_of_offsets", offsets_form));
     all.push(("BadCount_list_fixed_elements", fixed.clone().put(array + 4, 3).put(array + 8, 3)));
     all.push(("Misaligned_list_fixed", fixed.clone().misplace(array + 12, 32)));
+    // Arrays may have gaps, and both are there: no element may be missing.
+    all.push(("BadCode_missing_element_of_array", {
+        let mut doc = Bytes::array(FixedList, GAPS_NULL, 2, 2, &[]);
+        let list = [[KIND_LIST, 1, 0, 0], 2u32.to_le_bytes(), 80u32.to_le_bytes()].concat();
+        let elements = header(I8, GAPS_MISSING, 4, 4, 88);
+        doc.push(&[list, 32u32.to_le_bytes().to_vec(), elements].concat());
+        doc.push(&[0b11]);
+        doc.push(&[0b1101, 0, 0, 0, 0, 0, 0, 0, 1, 0, 3, 4]);
+        doc
+    }));
     // Its elements' data are the list itself.
     all.push(("Overlap_list", fixed.put(at + 16 + 12, at as u32)));
     let none = tensors().into_iter().find(|(name, _)| *name == "empty").unwrap().1.to_vec();
@@ -1012,6 +1081,11 @@ fn nesting(all: All<'_>) {
     let empty = Bytes::plain("[]");
     all.push(("NestingLimit_arrays", empty.within(1000)));
     all.push(("NestingLimit_object", Bytes::plain("{}").within(1000)));
+    all.push(("NestingLimit_column_of_objects", {
+        let mut doc = Bytes::array(Objects, 0, 1, 1, &[56, 0, 0, 0, 0, 0, 0, 0]);
+        doc.push(&record(0, 0, &[]));
+        doc.within(999)
+    }));
     let rows = r#"[{"a":1},{"a":2}]"#;
     all.push(("NestingLimit_rows", of(rows, 999)));
     let rows = r#"[{"a":{"b":1}},{"a":{"b":2}}]"#;
@@ -1170,6 +1244,10 @@ fn maps(all: All<'_>) {
     all.push(("NotZero_hash_mark_bit", hashed.clone().set(bucket + 12, &[mark | 0x20])));
     let place = hashed.clone().set(bucket + 11, &[1]);
     all.push(("BadIndex_hash_entry_twice", place.clone()));
+    all.push(("BadIndex_hash_entry_in_two_places", {
+        let (mark, entry) = (hashed.part(bucket, 1), hashed.word(bucket + 16) as u32);
+        hashed.clone().set(bucket + 11, &mark).put(bucket + 60, entry)
+    }));
     let beyond = place.put(bucket + 60, 17);
     all.push(("BadIndex_hash_entry_beyond", beyond));
     let beyond = hashed.clone().set(bucket + 12, &[mark | MARK_BEYOND]);
