@@ -349,6 +349,7 @@ class TestPaths:
         assert self.names(folder) == ["a.lbuf", "b.lblog", "c.lbuf"]
         assert self.names(str(folder / "*.lbuf")) == ["a.lbuf"]
         assert self.names(str(folder / "**" / "[ac].lbuf")) == ["a.lbuf", "c.lbuf"]
+        assert self.names(folder / "?") == ["c.lbuf"], "of folders only"
         assert self.names([folder / "c", folder / "a.lbuf"]) == ["c.lbuf", "a.lbuf"]
         assert self.names(f"file://{folder}") == ["a.lbuf", "b.lblog", "c.lbuf"]
 
@@ -377,6 +378,7 @@ class TestPaths:
             for paths in (
                 "memory://set",
                 ["memory://set/a.lbuf", "memory://set/*.lblog", "memory://set/c"],
+                ["memory://set/a.lbuf", "memory://set/*.lblog", "memory://set/?"],
             ):
                 assert_frame_equal(scan(paths).collect(), frame_of(rows(0, 700)))
             with pytest.raises(FileNotFoundError, match=r"memory://nope"):

@@ -65,7 +65,8 @@ def find(paths: Paths) -> list[str]:
     """The files that paths, folders, globs and URLs of fsspec stand for, in order.
 
     Of a folder: all documents and logs in it and in folders below, by their extensions, sorted.
-    Names that begin with "." or "_" are passed over, as Spark does. Raises `FileNotFoundError`
+    Names that begin with "." or "_" are passed over, as Spark does. A glob stands for the files that
+    it matches, or, if it matches folders only, for what is in these. Raises `FileNotFoundError`
     where a path, a folder or a glob has none.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
@@ -81,25 +82,39 @@ def _found(path: str) -> list[str]:
             return _found_remote(fs, inner, path)
         path = inner
     if os.path.isdir(path):
-        below = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names]
-        found = [name for name in below if _is_wanted(os.path.relpath(name, path))]
+        found = _below(path)
     elif glob.has_magic(path) and not os.path.exists(path):
-        found = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
+        matches = glob.glob(path, recursive=True)
+        found = [name for name in matches if os.path.isfile(name)]
+        if not found:
+            found = list({name for folder in matches for name in _below(folder)})
     else:
         found = [path] if os.path.exists(path) else []
     return _some(sorted(found), path)
 
 
+def _below(folder: str) -> list[str]:
+    below = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
+    return [name for name in below if _is_wanted(os.path.relpath(name, folder))]
+
+
 def _found_remote(fs: Any, inner: str, url: str) -> list[str]:
     protocol = url[: url.index("://") + 3]
     if glob.has_magic(inner):
-        found = [name for name in fs.glob(inner) if not fs.isdir(name)]
+        matches = fs.glob(inner)
+        found = [name for name in matches if not fs.isdir(name)]
+        if not found:
+            found = list({name for folder in matches for name in _below_remote(fs, folder)})
     elif fs.isdir(inner):
-        below = [(name, str(name)[len(inner) :].lstrip("/")) for name in fs.find(inner)]
-        found = [name for name, relative in below if _is_wanted(relative)]
+        found = _below_remote(fs, inner)
     else:
         return _some([url] if fs.exists(inner) else [], url)
     return _some([protocol + str(name).lstrip("/") for name in sorted(found)], url)
+
+
+def _below_remote(fs: Any, folder: str) -> list[str]:
+    below = [(name, str(name)[len(folder) :].lstrip("/")) for name in fs.find(folder)]
+    return [name for name, relative in below if _is_wanted(relative)]
 
 
 def _some(found: list[str], path: str) -> list[str]:
