@@ -753,12 +753,8 @@ impl ObjectWalk {
             }
             self.value(tag.bind_borrowed(py))?;
         }
-        for (key, name) in &fields.names {
-            // SAFETY: live objects.
-            let value = unsafe {
-                let value = ffi::PyObject_GetAttr(object.as_ptr(), name.as_ptr());
-                Bound::from_owned_ptr_or_err(py, value)?
-            };
+        for (number, (key, name)) in fields.names.iter().enumerate() {
+            let value = fields.value(object, number, name)?;
             if fields.unset.as_ref().is_some_and(|unset| value.is(unset)) && !fields.as_array {
                 continue;
             }

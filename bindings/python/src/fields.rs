@@ -1,9 +1,11 @@
 //! How objects of classes are stored: the fields of each class, found once.
+#![allow(unsafe_code)]
 
 use hashbrown::HashMap;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 
 /// The fields of a class, as `livebuf/_types.py` finds them.
@@ -21,6 +23,62 @@ pub(crate) struct Fields {
     pub(crate) method: Option<Py<PyAny>>,
     /// How pydantic writes a model.
     pub(crate) model: Option<Model>,
+    /// Where objects have the values.
+    slots: PyOnceLock<Slots>,
+}
+
+/// Where objects of a class have the values of its fields, if it keeps them in slots. To read them
+/// there takes a sixth of the time of `dumps` away.
+struct Slots {
+    class: *mut ffi::PyTypeObject,
+    /// By the fields' numbers: bytes from the object's beginning, or 0 where it has no slot.
+    offsets: Vec<isize>,
+}
+
+// SAFETY: the address is compared, and nothing else.
+unsafe impl Send for Slots {}
+// SAFETY: as above.
+unsafe impl Sync for Slots {}
+
+impl Slots {
+    #[cfg(feature = "abi3")]
+    fn of(class: &Bound<'_, PyType>, _names: &[(Py<PyString>, Py<PyString>)]) -> PyResult<Slots> {
+        Ok(Slots { class: class.as_type_ptr(), offsets: Vec::new() })
+    }
+
+    #[cfg(not(feature = "abi3"))]
+    fn of(class: &Bound<'_, PyType>, names: &[(Py<PyString>, Py<PyString>)]) -> PyResult<Slots> {
+        const OBJECT: i32 = 16; // T_OBJECT_EX of structmember.h
+        let (py, pointer) = (class.py(), class.as_type_ptr());
+        let mut offsets = Vec::new();
+        // SAFETY: a live type.
+        let getter = unsafe { (*pointer).tp_getattro };
+        // Other getters do as they like.
+        let usual: ffi::getattrofunc = ffi::PyObject_GenericGetAttr;
+        let is_usual = getter.is_some_and(|getter| std::ptr::fn_addr_eq(getter, usual));
+        for (_, name) in names.iter().filter(|_| is_usual) {
+            let mut offset = 0;
+            for base in class.mro() {
+                let Ok(found) = base.getattr(intern!(py, "__dict__"))?.get_item(name) else {
+                    continue;
+                };
+                // SAFETY: an object of exactly this type is a `PyMemberDescrObject`, and its member
+                // lives as long as its class does.
+                unsafe {
+                    if ffi::Py_TYPE(found.as_ptr()) == &raw mut ffi::PyMemberDescr_Type {
+                        let member =
+                            &*(*found.as_ptr().cast::<ffi::PyMemberDescrObject>()).d_member;
+                        if member.type_code == OBJECT && member.flags & !ffi::Py_READONLY == 0 {
+                            offset = member.offset;
+                        }
+                    }
+                }
+                break;
+            }
+            offsets.push(offset);
+        }
+        Ok(Slots { class: pointer, offsets })
+    }
 }
 
 /// What a pydantic model says of its fields.
@@ -89,7 +147,39 @@ impl Fields {
             Some(given) => Some(Model::new(given)?),
             None => None,
         };
-        Ok(Fields { names, tag, as_array, unset, method, model })
+        Ok(Fields { names, tag, as_array, unset, method, model, slots: PyOnceLock::new() })
+    }
+}
+
+impl Fields {
+    /// The value of the field with this number. `name`: of its attribute.
+    #[inline]
+    pub(crate) fn value<'py>(
+        &self,
+        object: &Bound<'py, PyAny>,
+        number: usize,
+        name: &Py<PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = object.py();
+        if let Some(Slots { class, offsets }) = self.slots.get(py)
+            && let Some(&offset @ 1..) = offsets.get(number)
+            // SAFETY: a live object.
+            && unsafe { ffi::Py_TYPE(object.as_ptr()) } == *class
+        {
+            // SAFETY: objects of this class have an object, or null, at this offset. Nobody writes
+            // there meanwhile, since the GIL is held, and the object is held before it is let go.
+            unsafe {
+                let slot = object.as_ptr().byte_offset(offset).cast::<*mut ffi::PyObject>();
+                if let Some(value) = Bound::from_borrowed_ptr_or_opt(py, *slot) {
+                    return Ok(value);
+                }
+            }
+        }
+        // SAFETY: live objects.
+        unsafe {
+            let value = ffi::PyObject_GetAttr(object.as_ptr(), name.as_ptr());
+            Bound::from_owned_ptr_or_err(py, value)
+        }
     }
 }
 
@@ -149,6 +239,8 @@ impl Classes {
         let found: Option<Bound<'py, Fields>> = found.extract()?;
         let kept = found.as_ref().map(|fields| fields.clone().unbind());
         if let Some(fields) = &found {
+            let inside = fields.get();
+            inside.slots.get_or_try_init(py, || Slots::of(class, &inside.names))?;
             if self.before.len() == MOST {
                 self.before.clear();
             }

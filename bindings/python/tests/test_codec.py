@@ -263,6 +263,42 @@ class TestPythonTypes:
         nested = through([Slotted("n", [Point(1), Point(2, 3.0)])])
         assert nested == [{"name": "n", "points": [{"x": 1, "y": 0.5}, {"x": 2, "y": 3.0}]}]
 
+    def test_slots_are_read_as_attributes_are(self) -> None:
+        @dataclasses.dataclass(slots=True)
+        class Base:
+            a: Any
+            b: Any
+
+        class Renamed(Base):
+            @property
+            def a(self) -> str:  # type: ignore[override]
+                return "property"
+
+        class Loud(Base):
+            def __getattribute__(self, name: str) -> Any:
+                value = object.__getattribute__(self, name)
+                return value if name.startswith("_") else f"{value}!"
+
+        @dataclasses.dataclass(slots=True)
+        class Longer(Base):
+            c: Any
+
+        renamed = object.__new__(Renamed)
+        Base.a.__set__(renamed, "slot")  # type: ignore[attr-defined]
+        renamed.b = 2
+        for _ in range(2):
+            found = through([Base(1, None), Longer(1, [2], "3"), renamed, Loud(1, 2)])
+            assert found == [
+                {"a": 1, "b": None},
+                {"a": 1, "b": [2], "c": "3"},
+                {"a": "property", "b": 2},
+                {"a": "1!", "b": "2!"},
+            ]
+        missing = Base(1, 2)
+        del missing.b
+        with pytest.raises(AttributeError, match="b"):
+            livebuf.dumps([missing])
+
     def test_dataclass_types_are_not(self) -> None:
         with pytest.raises(livebuf.EncodeError, match="type cannot be stored"):
             livebuf.dumps(Point)
