@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use livebuf::{Encoder, Extended};
 
 use crate::error::{Before, Error, ErrorKind, Position};
-use crate::number::{MAX_DIGITS, Number};
+use crate::number::{MAX_DIGITS, Number, fraction};
 use crate::words::{digits, eight, not_plain, word_at};
 
 /// What becomes of the numbers in JSON text.
@@ -470,11 +470,6 @@ impl<'t> Reader<'t> {
 
     #[inline]
     fn number(&mut self, numbers: NumberPolicy, encoder: &mut Encoder) -> Result<(), Cause> {
-        /// Powers of ten that an f64 holds exactly.
-        const POWERS: [f64; 23] = [
-            1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-            1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
-        ];
         let (bytes, start) = (self.text.as_bytes(), self.at);
         let is_negative = bytes[start] == b'-';
         let first = start + usize::from(is_negative);
@@ -505,15 +500,8 @@ impl<'t> Reader<'t> {
             }
             if self.byte() | 0x20 != b'e' {
                 if count <= MAX_DIGITS && numbers == NumberPolicy::Exact {
-                    // Clinger: where both are exact, so is the rounding of their quotient.
-                    let value = match POWERS.get(places) {
-                        Some(power) if value < 1 << 53 => {
-                            let value = value as f64 / power;
-                            if is_negative { -value } else { value }
-                        }
-                        _ => fast_float2::parse(&bytes[start..end]).unwrap_or(0.0),
-                    };
-                    return Ok(encoder.f64(value)?);
+                    let value = fraction(value, places);
+                    return Ok(encoder.f64(if is_negative { -value } else { value })?);
                 }
                 return self.literal(start, numbers, encoder);
             }

@@ -60,8 +60,21 @@ pub(crate) fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
 /// end.
 #[inline]
 pub(crate) fn digits(bytes: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
-    while let Some(eight) = word_at(bytes, at).and_then(eight_digits) {
-        value = value.wrapping_mul(100_000_000).wrapping_add(eight);
+    const POWERS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+    while let Some(word) = word_at(bytes, at) {
+        let values = word ^ eight(b'0');
+        let others = (values.wrapping_add(eight(6)) | values) & eight(0xF0);
+        let count = others.trailing_zeros() as usize / 8;
+        match count {
+            0 => return (value, at),
+            1 => return (value.wrapping_mul(10).wrapping_add(values & 0xFF), at + 1),
+            2..8 => {
+                // Behind zeros.
+                let few = eight_digits(values << (8 * (8 - count)));
+                return (value.wrapping_mul(POWERS[count]).wrapping_add(few), at + count);
+            }
+            _ => value = value.wrapping_mul(100_000_000).wrapping_add(eight_digits(values)),
+        }
         at += 8;
     }
     while let Some(digit @ b'0'..=b'9') = bytes.get(at) {
@@ -71,19 +84,16 @@ pub(crate) fn digits(bytes: &[u8], mut at: usize, mut value: u64) -> (u64, usize
     (value, at)
 }
 
-/// The value of eight decimal digits. From Lemire, "Quickly parsing eight digits" (2022).
+/// The value of eight decimal digits, the first in the lowest byte. From Lemire, "Quickly parsing eight
+/// digits" (2022).
 #[inline]
-fn eight_digits(word: u64) -> Option<u64> {
-    let values = word ^ eight(b'0');
-    if (values.wrapping_add(eight(6)) | values) & eight(0xF0) != 0 {
-        return None;
-    }
+fn eight_digits(values: u64) -> u64 {
     let pairs = values.wrapping_mul(10).wrapping_add(values >> 8);
     let (low, high) = (pairs & 0xFF_0000_00FF, pairs >> 16 & 0xFF_0000_00FF);
     let sum = low
         .wrapping_mul(100 + (1_000_000 << 32))
         .wrapping_add(high.wrapping_mul(1 + (10_000 << 32)));
-    Some(sum >> 32)
+    sum >> 32
 }
 
 #[cfg(test)]
@@ -103,12 +113,14 @@ mod tests {
             let value = text[..end].parse().unwrap_or(0);
             assert_eq!(digits(text.as_bytes(), 0, 0), (value, end), "{text}");
         }
+        // Each byte at each place, and as many digits before it.
         for byte in 0..=255 {
             for at in 0..8 {
-                let mut bytes = *b"12345678";
+                let mut bytes = *b"1234567890";
                 bytes[at] = byte;
-                let is = byte.is_ascii_digit();
-                assert_eq!(eight_digits(u64::from_le_bytes(bytes)).is_some(), is, "{byte}");
+                let end = bytes.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(10);
+                let value = std::str::from_utf8(&bytes[..end]).unwrap().parse().unwrap_or(0);
+                assert_eq!(digits(&bytes, 0, 0), (value, end), "{byte} at {at}");
             }
         }
     }
