@@ -10,7 +10,7 @@ use livebuf::{Encoder, Extended};
 
 use crate::error::{Before, Error, ErrorKind, Position};
 use crate::number::{MAX_DIGITS, Number, fraction};
-use crate::words::{digits, eight, not_plain, word_at};
+use crate::words::{digits, not_plain, not_space};
 
 /// What becomes of the numbers in JSON text.
 ///
@@ -323,12 +323,13 @@ impl<'t> Reader<'t> {
                 }
             }
             // Indentation.
-            while let Some(word) = word_at(bytes, at) {
-                let others = word ^ eight(b' ');
-                at += others.trailing_zeros() as usize / 8;
+            while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+                let others = not_space(block);
                 if others != 0 {
+                    at += others.trailing_zeros() as usize;
                     break;
                 }
+                at += block.len();
             }
         }
     }
