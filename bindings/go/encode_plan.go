@@ -399,7 +399,8 @@ func (e *encoder) planTexts(p *plan, gaps uint8) {
 
 // dictionary is the different texts of a column, and their codes; none if there are more than so many.
 func (e *encoder) dictionary(p *plan, most int) (texts []item, codes []uint16) {
-	size := 1 << bits.Len(uint(max(2*min(most, p.count)-1, 63)))
+	width := bits.Len(uint(max(2*min(most, p.count)-1, 63)))
+	size := 1 << width
 	if len(e.codes) < size {
 		e.codes = make([]uint32, size)
 	}
@@ -419,7 +420,7 @@ func (e *encoder) dictionary(p *plan, most int) (texts []item, codes []uint16) {
 		code := -1
 		// What was met once equals no other.
 		if x.tag == tagText || x.tag == itemText && !e.texts.isSingle(x.bits) {
-			at := int(x.bits*0x9e3779b97f4a7c15>>32) & (size - 1)
+			at := int(x.bits * 0x9e3779b97f4a7c15 >> (64 - width&63)) // only the highest bits depend on all letters
 			for ; table[at] != 0 && code < 0; at = (at + 1) & (size - 1) {
 				if texts[table[at]-1].bits == x.bits {
 					code = int(table[at] - 1)
