@@ -171,7 +171,7 @@ func BenchmarkSetField(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	stored := bytes.Clone(f.document)
+	stored, again := bytes.Clone(f.document), []byte(nil)
 	set := func(edit *livebuf.Editor, err error) error {
 		if err == nil {
 			n++
@@ -196,10 +196,17 @@ func BenchmarkSetField(b *testing.B) {
 		}
 		return errors.New("nothing reads the bytes")
 	}
-	// Like those of other libraries, the first leaves the stored bytes as they are. The others change them: of an
-	// editor that is kept, or by a new one, for bytes that are known to be valid or are validated.
+	// Like those of other libraries, the first two leave the stored bytes as they are: the second one copies them to
+	// the memory of its last copy. The others change them: of an editor that is kept, or by a new one, for bytes that are
+	// known to be valid or are validated.
 	compare(b, 0, check,
 		peer{"livebuf_copy", func() error { return set(livebuf.Edit(bytes.Clone(f.document), livebuf.Trusted())) }},
+		peer{"livebuf_again", func() error {
+			again = append(again[:0], f.document...)
+			err := set(livebuf.Edit(again, livebuf.Trusted()))
+			again = after
+			return err
+		}},
 		peer{"livebuf_kept", func() error { return set(kept, nil) }},
 		peer{"livebuf_trusted", func() error { return set(livebuf.Edit(stored, livebuf.Trusted())) }},
 		peer{"livebuf_validate", func() error { return set(livebuf.Edit(stored)) }},
