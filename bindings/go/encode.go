@@ -49,8 +49,9 @@ func run[T any](given []Option, source T, fill func(e *encoder, source T)) (data
 				x.Path = e.path()
 			}
 		}
-		kept := cap(e.out.data) + cap(e.texts.waiting) + 20*cap(e.texts.list) + 4*len(e.texts.index)
-		if kept+16*cap(e.items)+4*cap(e.places)+36*cap(e.trie.lists)+8*cap(e.mapKeys) <= mostKept {
+		kept := cap(e.out.data) + cap(e.texts.waiting) + 20*cap(e.texts.list) + 4*len(e.texts.index) +
+			16*(cap(e.items)+cap(e.found)) + 4*(cap(e.places)+cap(e.ends)) + 2*cap(e.slotCodes)
+		if kept+80*cap(e.summaries)+48*cap(e.trie.lists)+8*cap(e.mapKeys) <= mostKept {
 			encoders.Put(e)
 		}
 	}()

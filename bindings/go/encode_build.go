@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Events become a document (PROFILE): values, keys, and the beginnings and ends of containers, in their order in JSON.
@@ -53,9 +52,9 @@ func finalTag(tag uint8) uint8 {
 type frame struct {
 	start    int // its first item
 	plain    uint64
-	first    int                // of a map, its first key among those of all open maps
-	met      map[int32]struct{} // the keys of an object of very many, so that one that comes twice is found
-	list     int32              // the keys of an object that is no map
+	first    int   // of a map, its first key among those of all open maps
+	met      int   // of an object of very many keys, the number of the set of them, and 1
+	list     int32 // the keys of an object that is no map
 	isObject bool
 	isMap    bool
 }
@@ -69,17 +68,22 @@ func fail(kind ErrorKind, format string, args ...any) {
 
 // encoder makes a document of events.
 type encoder struct {
-	out     output
-	texts   texts
-	trie    trie
-	items   []item
-	frames  []frame
-	mapKeys []uint64 // span cells of the keys of open maps
-	places  []int32  // of the planner: the items of all columns' slots
-	codes   []uint32 // of the planner: codes, and 1, of a dictionary's texts
-	tensors []tensor // that wait
-	plans   []plan   // room for plans
-	scratch []byte
+	out       output
+	texts     texts
+	trie      trie
+	items     []item
+	frames    []frame
+	mapKeys   []uint64             // span cells of the keys of open maps
+	met       []map[int32]struct{} // the keys of open objects of very many, so that one that comes twice is found
+	places    []int32              // of the planner: the items of all columns' slots
+	codes     []uint32             // of the planner: codes, and 1, of a dictionary's texts
+	found     []item               // of the planner: the texts of dictionaries
+	slotCodes []uint16             // of the planner: the codes of all dictionaries' slots
+	ends      []uint32             // of the planner: where arrays of lists end
+	summaries []summary            // of the planner
+	tensors   []tensor             // that wait
+	plans     []plan               // room for plans
+	scratch   []byte
 	options
 	lastType  reflect.Type // of the value of Go that any was given last
 	lastCodec *codec
@@ -94,11 +98,14 @@ type encoder struct {
 // begin begins a document.
 func (e *encoder) begin() {
 	e.texts.out = &e.out
-	e.out.data = append(e.out.data[:0], make([]byte, headerSize)...)
+	clear(e.out.data)
+	e.out.data = e.out.data[:0]
+	e.out.grow(headerSize)
 	e.texts.begin()
 	e.trie.begin()
 	e.items, e.frames, e.mapKeys, e.places = e.items[:0], e.frames[:0], e.mapKeys[:0], e.places[:0]
-	e.tensors = nil
+	e.tensors, e.met, e.found = nil, nil, e.found[:0]
+	e.slotCodes, e.ends, e.summaries = e.slotCodes[:0], e.ends[:0], e.summaries[:0]
 	clear(e.plans)
 	e.plans = e.plans[:0]
 	e.outermost, e.isAnew, e.knows, e.depth = -1, false, false, 0
@@ -142,15 +149,9 @@ func (e *encoder) string(text []byte) {
 	}
 }
 
-// goString is string for one of Go, which may hold anything.
-func (e *encoder) goString(text string) {
-	e.scratch = append(e.scratch[:0], e.utf8(text)...)
-	e.string(e.scratch)
-}
-
 // utf8 is a string of Go as UTF-8.
 func (e *encoder) utf8(text string) string {
-	if !utf8.ValidString(text) {
+	if !isText(bytesOf(text)) {
 		if !e.replace {
 			fail(ErrBadText, "a string is not UTF-8: use []byte for bytes, or the option Replace to put U+FFFD")
 		}
@@ -221,8 +222,9 @@ func (e *encoder) open() *frame {
 	if len(e.frames) >= maxNesting {
 		e.tooDeep()
 	}
-	e.frames = append(e.frames, frame{start: len(e.items)})
-	return e.frame()
+	f := next(&e.frames)
+	f.start = len(e.items)
+	return f
 }
 
 func (e *encoder) beginArray() {
@@ -267,8 +269,9 @@ func (e *encoder) expected() int32 {
 func (e *encoder) take() {
 	f := e.frame()
 	f.list = e.trie.lists[f.list].child
-	if f.met != nil {
-		f.met[e.trie.lists[f.list].key] = struct{}{}
+	e.trie.meet(f.list)
+	if f.met > 0 {
+		e.met[f.met-1][e.trie.lists[f.list].key] = struct{}{}
 	}
 }
 
@@ -294,8 +297,7 @@ func (e *encoder) goKey(text string) {
 		e.take()
 		return
 	}
-	e.scratch = append(e.scratch[:0], e.utf8(text)...)
-	e.key(e.scratch)
+	e.key(bytesOf(e.utf8(text)))
 }
 
 // otherKey takes a key that does not follow the way most lately taken. False where the object is no record for it.
@@ -312,21 +314,18 @@ func (e *encoder) otherKey(f *frame, text []byte) bool {
 	return e.follow(f, next, key)
 }
 
-// fieldKey is key for the name of a field of Go.
-func (e *encoder) fieldKey(x *field) {
+// fieldKey is key for field i of a struct, by the struct's number and whether no field before was left out.
+func (e *encoder) fieldKey(x *field, number, i int, isWhole bool) {
 	f, t := e.frame(), &e.trie
 	if f.isMap || t.lists[f.list].depth >= maxFields || len(x.name) > maxKey {
 		e.goKey(x.name)
 		return
 	}
-	if int(x.id) >= len(t.fields) {
-		t.fields = append(t.fields, make([]int32, int(x.id)+1-len(t.fields))...)
+	w := &t.ways[number]
+	if w.keys[i] == 0 {
+		w.keys[i] = t.key([]byte(x.name)) + 1
 	}
-	key := t.fields[x.id] - 1
-	if key < 0 {
-		key = t.key([]byte(x.name))
-		t.fields[x.id] = key + 1
-	}
+	key := w.keys[i] - 1
 	next := t.lists[f.list].child
 	if next == 0 || t.lists[next].key != key {
 		next = t.find(f.list, key)
@@ -336,6 +335,10 @@ func (e *encoder) fieldKey(x *field) {
 	}
 	t.lists[f.list].child = next
 	f.list = next
+	t.meet(next)
+	if isWhole {
+		w.lists[i] = next
+	}
 }
 
 // follow goes on to a longer list, which is new where it is 0. False where the object is no record for it.
@@ -356,8 +359,9 @@ func (e *encoder) follow(f *frame, next, key int32) bool {
 		t.lists[f.list].child = next
 	}
 	f.list = next
-	if f.met != nil {
-		f.met[key] = struct{}{}
+	t.meet(next)
+	if f.met > 0 {
+		e.met[f.met-1][key] = struct{}{}
 	}
 	return true
 }
@@ -366,13 +370,15 @@ func (e *encoder) hasKey(f *frame, key int32) bool {
 	if !e.trie.lists[f.list].isWide() {
 		return e.trie.has(f.list, key)
 	}
-	if f.met == nil {
-		f.met = map[int32]struct{}{}
+	if f.met == 0 {
+		met := map[int32]struct{}{}
 		for _, k := range e.trie.keysOf(f.list) {
-			f.met[k] = struct{}{}
+			met[k] = struct{}{}
 		}
+		e.met = append(e.met, met)
+		f.met = len(e.met)
 	}
-	_, ok := f.met[key]
+	_, ok := e.met[f.met-1][key]
 	return ok
 }
 
@@ -415,6 +421,9 @@ func (e *encoder) close(start int, tag uint8, home uint32) {
 func (e *encoder) endObject() {
 	f := e.frame()
 	start := f.start
+	if f.met > 0 {
+		e.met = e.met[:f.met-1]
+	}
 	// The keys of many similar objects are those of a map, not of a row.
 	if !f.isMap && e.trie.lists[f.list].isWide() && e.areRows(start) {
 		e.becomeMap(f)
@@ -449,9 +458,10 @@ func (e *encoder) endWaiting(size, high uint64) {
 func (e *encoder) endArray() {
 	f := e.frame()
 	if e.waits() && e.outermost < len(e.frames)-1 {
-		s := newSummary()
-		for at := f.start; at < len(e.items); at = e.behind(at) {
-			s.add(e, at)
+		var s summary
+		s.begin()
+		for at := f.start; at < len(e.items); {
+			at += s.add(e, &e.items[at])
 		}
 		s.leaf(true)
 		e.endWaiting(columnSize+s.size, 0)

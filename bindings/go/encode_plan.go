@@ -57,10 +57,9 @@ var itemKinds = func() (kinds [256]uint16) {
 	return kinds
 }()
 
-// codeOfKind is the column of kinds whose values all have one.
-var codeOfKind = map[uint16]uint8{ofBool: codeBool, ofText: codeText, ofObject: codeObjects, ofArray: codeArrays,
-	ofTensor: codeArrays, ofArray | ofTensor: codeArrays, ofDate: codeDate, ofTime: codeTime,
-	ofDateTime: codeDateTime, ofTimestamp: codeTimestamp, ofDecimal: codeDecimal, ofUUID: codeUUID}
+// codesOfKinds is the columns of values that are all of one kind, by the kind's bit. Those of others are cells.
+var codesOfKinds = [16]uint8{1: codeBool, 4: codeText, 5: codeObjects, 6: codeArrays, 8: codeUUID, 9: codeArrays,
+	10: codeDate, 11: codeTime, 12: codeDateTime, 13: codeTimestamp, 14: codeDecimal}
 
 // objectSize is the size of an object of so many members that is no row: of a record, or else of a map.
 func objectSize(members uint64) uint64 {
@@ -119,14 +118,11 @@ type summary struct {
 	double  bool  // four bytes do not hold all floats
 }
 
-func newSummary() summary {
-	return summary{low: math.MaxInt64, high: math.MinInt64, whole: math.Inf(1)}
-}
+func (s *summary) begin() { s.low, s.high, s.whole = math.MaxInt64, math.MinInt64, math.Inf(1) }
 
-// add adds an item.
-func (s *summary) add(e *encoder, at int) {
+// add adds an item; how many items it is, with all that it holds.
+func (s *summary) add(e *encoder, x *item) int {
 	s.count++
-	x := &e.items[at]
 	s.kinds |= itemKinds[x.tag]
 	switch x.tag {
 	case tagInt:
@@ -145,6 +141,7 @@ func (s *summary) add(e *encoder, at int) {
 	case itemTensor:
 		s.plain += e.tensors[x.bits].arraySize()
 	}
+	return 1 + int(x.inside)
 }
 
 func (s *summary) gaps() uint8 {
@@ -202,7 +199,10 @@ func (s *summary) typed() uint8 {
 		}
 		return codeNumbersF64
 	default:
-		return codeOfKind[kinds] // cells of those that have none
+		if kinds&(kinds-1) != 0 && kinds != ofArray|ofTensor {
+			return codeCells
+		}
+		return codesOfKinds[bits.TrailingZeros16(kinds)]
 	}
 }
 
@@ -256,16 +256,27 @@ type plan struct {
 }
 
 func (e *encoder) newPlan(s *summary, from int) *plan {
-	if len(e.plans) == cap(e.plans) {
-		e.plans = make([]plan, 0, 32) // the others are still in use
+	n := len(e.plans)
+	if n == cap(e.plans) {
+		e.plans, n = make([]plan, 0, 32), 0 // the others are still in use
 	}
-	e.plans = append(e.plans, plan{code: s.code, from: from, count: int(s.count), size: s.size + s.plain})
-	p := &e.plans[len(e.plans)-1]
+	e.plans = e.plans[:n+1]
+	p := &e.plans[n]
+	p.code, p.from, p.count, p.size = s.code, from, int(s.count), s.size+s.plain
 	if s.code != codeCells {
 		p.gaps = s.gaps()
 	}
 	p.waits = s.kinds&(ofObject|ofArray|ofTensor) != 0
 	return p
+}
+
+// take takes so many zeros of a list that is kept for the next document.
+func take[T any](list *[]T, count int) []T {
+	from := len(*list)
+	*list = slices.Grow(*list, count)[:from+count]
+	taken := slices.Clip((*list)[from:])
+	clear(taken)
+	return taken
 }
 
 // room takes so many places; the first one.
@@ -280,11 +291,12 @@ func (e *encoder) planArray(start, end int) *plan {
 	if end > maxElements {
 		fail(ErrElementLimit, "there are more than 2³¹ values: make several documents of them")
 	}
-	s := newSummary()
+	var s summary
+	s.begin()
 	from := len(e.places)
-	for at := start; at < end; at = e.behind(at) {
+	for at := start; at < end; {
 		e.places = append(e.places, int32(at))
-		s.add(e, at)
+		at += s.add(e, &e.items[at])
 	}
 	return e.planColumn(&s, from, 0)
 }
@@ -406,13 +418,15 @@ func (e *encoder) dictionary(p *plan, most int) (texts []item, codes []uint16) {
 	}
 	table := e.codes[:size]
 	clear(table)
-	codes = make([]uint16, p.count)
-	latest := -1
+	codes = take(&e.slotCodes, p.count)
+	from := len(e.found)
+	e.found = slices.Grow(e.found, min(most, p.count))
+	texts, items, latest := e.found[from:], e.items, -1
 	for i, at := range e.places[p.from : p.from+p.count] {
-		if at < 0 || e.items[at].tag == tagNull {
+		if at < 0 || items[at].tag == tagNull {
 			continue
 		}
-		x := e.items[at]
+		x := &items[at]
 		if latest >= 0 && texts[latest].bits == x.bits {
 			codes[i] = uint16(latest)
 			continue
@@ -435,15 +449,16 @@ func (e *encoder) dictionary(p *plan, most int) (texts []item, codes []uint16) {
 				return nil, nil
 			}
 			code = len(texts)
-			texts = append(texts, x)
+			texts = append(texts, *x)
 		}
 		codes[i] = uint16(code)
 		latest = code
 	}
-	if len(texts) == 0 {
+	if latest < 0 {
 		return nil, nil
 	}
-	return texts, codes
+	e.found = e.found[:from+len(texts)]
+	return slices.Clip(texts), codes
 }
 
 // planStruct makes a struct of objects; false if it would take more than so many bytes, or cannot be had.
@@ -492,10 +507,10 @@ func (e *encoder) planStruct(p *plan, depth int, size uint64) bool {
 		return false
 	}
 	below := e.room(width * count)
-	places := e.places
-	columns := make([]summary, width)
+	places, items := e.places, e.items
+	columns := take(&e.summaries, width)
 	for i := range columns {
-		columns[i] = newSummary()
+		columns[i].begin()
 	}
 	if len(met) > 1 || filled < uint64(width*count) {
 		for i := below; i < below+width*count; i++ {
@@ -519,8 +534,7 @@ func (e *encoder) planStruct(p *plan, depth int, size uint64) bool {
 				column = int(order[k])
 			}
 			places[below+column*count+i] = int32(at)
-			columns[column].add(e, at)
-			at = e.behind(at)
+			at += columns[column].add(e, &items[at])
 		}
 	}
 	// What the columns take at least, so that those of no use are not planned.
@@ -571,7 +585,7 @@ func (s *summary) least() uint64 {
 
 // planOrders is the column with the orders of rows whose members are not in that of the columns.
 func (e *encoder) planOrders(table *plan, orders [][]int32, numbers map[int32]int) *plan {
-	p := &plan{count: table.count, codes: make([]uint16, table.count), code: codeDictionaryU8}
+	p := &plan{count: table.count, codes: take(&e.slotCodes, table.count), code: codeDictionaryU8}
 	listCodes := make([]int, len(orders))
 	for i, order := range orders {
 		listCodes[i] = -1
@@ -675,8 +689,9 @@ func (t *trie) merge(lists []int32, most int) (merged []int32, orders [][]int32)
 
 // planList makes a list of arrays; false if it cannot be had.
 func (e *encoder) planList(p *plan, depth int) bool {
-	elements := newSummary()
-	ends := make([]uint32, p.count)
+	var elements summary
+	elements.begin()
+	ends := take(&e.ends, p.count)
 	begin := len(e.places)
 	length, absent, uniform := -1, 0, true
 	for i := range p.count {
@@ -684,9 +699,9 @@ func (e *encoder) planList(p *plan, depth int) bool {
 		switch {
 		case row >= 0 && e.items[row].tag == itemArray:
 			first := len(e.places)
-			for at, end := int(row)+1, e.behind(int(row)); at < end; at = e.behind(at) {
+			for at, end := int(row)+1, e.behind(int(row)); at < end; {
 				e.places = append(e.places, int32(at))
-				elements.add(e, at)
+				at += elements.add(e, &e.items[at])
 			}
 			here := len(e.places) - first
 			uniform = uniform && (length < 0 || length == here)

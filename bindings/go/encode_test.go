@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -385,6 +386,50 @@ func TestRandomDocumentsHaveTheBytesOfTheCommand(t *testing.T) {
 
 // An object of more than 255 members behind rows of the same keys was written as a record, which has at most 255: its
 // keys were those that were expected to come next, and not counted. It is a map now.
+// What an encoder keeps of a document, such as its key lists, changes no byte of the next ones.
+func TestEncodersThatAreUsedAgain(t *testing.T) {
+	type part struct {
+		B        int    `json:"b"`
+		A        int    `json:"a,omitempty"`
+		LongName string `json:"a name of more than seven bytes"`
+		Parts    []part `json:"c"`
+	}
+	var values []any
+	for i := range 200 {
+		parts := make([]part, i%9)
+		for j := range parts {
+			parts[j] = part{B: i, A: j % (i%3 + 1), LongName: "text", Parts: make([]part, j%3)}
+		}
+		values = append(values, part{A: i % 2, Parts: parts}, &part{B: 1, Parts: parts[:i%9/2]}, parts)
+		r := newRandomJSON(uint64(i))
+		r.value(0)
+		rows := make([]map[string]int, i) // together they have the keys of an object before
+		for j := range rows {
+			rows[j] = map[string]int{"p": i, "r": i, []string{"q", "s"}[j%2]: j}
+		}
+		values = append(values, map[string]int{"p": 1, "q": 2, "r": 3, "s": 4}, rows)
+		wide := map[string]any{}
+		for j := range i * i % 300 {
+			wide[fmt.Sprint(j, i%5)] = j
+		}
+		values = append(values, json.RawMessage(r.out.String()), wide, []any{wide, wide},
+			map[string]any{"b": wide, "a": parts, "long enough": i})
+	}
+	again := new(encoder)
+	for i, v := range values {
+		encode := func(e *encoder) []byte {
+			encoders = sync.Pool{New: func() any { return e }}
+			data, err := Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return data
+		}
+		sameBytes(t, fmt.Sprint("value ", i), encode(again), encode(new(encoder)))
+	}
+	encoders = sync.Pool{New: func() any { return new(encoder) }}
+}
+
 func TestObjectsWithTheKeysOfWideRowsAreMaps(t *testing.T) {
 	var members []string
 	for i := range 262 {

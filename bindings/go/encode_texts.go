@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/maphash"
+	"slices"
 )
 
-// output is the document that is being written: blocks are appended, and words are filled in later.
+// output is the document that is being written: blocks are appended, and words filled in later. The room behind it is 0.
 type output struct{ data []byte }
 
 // grow appends bytes that are 0; where they begin.
@@ -15,11 +16,18 @@ func (o *output) grow(size uint64) uint32 {
 	if at+size > maxUsed {
 		fail(ErrDocumentLimit, "the document would have more than 4 GiB: make several of it")
 	}
-	o.data = append(o.data, make([]byte, size)...)
+	if at+size > uint64(cap(o.data)) {
+		o.data = slices.Grow(o.data, int(size))
+	}
+	o.data = o.data[:at+size]
 	return uint32(at)
 }
 
-func (o *output) align() { o.grow(-uint64(len(o.data)) & 7) }
+func (o *output) align() {
+	if len(o.data)&7 != 0 {
+		o.grow(-uint64(len(o.data)) & 7)
+	}
+}
 
 // store appends a span that one cell owns; where it begins. Such a span at a multiple of 8 would own the padding behind
 // it (FORMAT 3.3), so it does not begin there (PROFILE 3).
@@ -49,12 +57,22 @@ func (o *output) header(at uint32, code, gaps, tensor uint8, count uint64, data 
 	o.put32(at+12, data)
 }
 
+// next appends a zero value. One that is appended as a literal is made elsewhere first and then copied, which takes the
+// processor several times longer.
+func next[T any](list *[]T) *T {
+	n := len(*list)
+	if n == cap(*list) {
+		*list = slices.Grow(*list, 1)
+	}
+	*list = (*list)[:n+1]
+	x := &(*list)[n]
+	*x = *new(T)
+	return x
+}
+
 // inlineCell is the span cell of at most seven bytes.
 func inlineCell(span []byte) uint64 {
-	var cell [8]byte
-	copy(cell[:], span)
-	cell[7] = 0x80 | uint8(len(span))
-	return binary.LittleEndian.Uint64(cell[:])
+	return textStart(textOf(span)) | uint64(0x80+len(span))<<56
 }
 
 // What is known of the cells that refer to a text: none does so far, or several do. Else it is where the only one is.
@@ -183,15 +201,14 @@ func (t *texts) intern(text []byte, waits bool) uint64 {
 	}
 	number := len(t.list)
 	t.index[at] = uint32(number) + 1
-	x := sharedText{length: uint32(len(text)), hash: hash}
-	t.list = append(t.list, x)
+	x := next(&t.list)
+	x.length, x.hash = uint32(len(text)), hash
 	t.judge(false)
 	if waits {
 		x.at = t.keep(text)
 	} else {
 		x.at, x.place = t.out.store(text), textWritten
 	}
-	t.list[number] = x
 	return uint64(number)
 }
 

@@ -30,7 +30,10 @@ func (e *encoder) putTagged(place uint32, start int) {
 
 func (e *encoder) putCell(place uint32, i uint64, at int) {
 	position := place + uint32(cellAt(i))
-	tag, cell := e.final(at, position)
+	tag, cell := e.items[at].tag, e.items[at].bits
+	if tag >= itemText {
+		tag, cell = e.final(at, position)
+	}
 	e.out.data[place+uint32(tagAt(i))] = tag
 	e.out.put64(position, cell)
 }

@@ -90,12 +90,17 @@ func (e *encoder) bool(x bool) {
 	}
 }
 
-// text adds a string of Go, which may be a date, a time or a UUID.
+// text adds a string of Go, which may hold anything, and may be a date, a time or a UUID.
 func (e *encoder) text(text string) {
-	if e.recognize && e.recognized([]byte(text)) {
-		return
+	if n := len(text); n <= 7 {
+		if cell := textStart(text) | uint64(0x80+n)<<56; cell&(highs>>8) == 0 { // ASCII, and too short for a date
+			e.push(tagText, cell)
+			return
+		}
 	}
-	e.goString(text)
+	if !e.recognize || !e.recognized(bytesOf(text)) {
+		e.string(bytesOf(e.utf8(text)))
+	}
 }
 
 // number adds a json.Number.
@@ -117,9 +122,9 @@ type codec struct {
 }
 
 var (
-	codecs     sync.Map // by their types
-	building   sync.Mutex
-	fieldCount int32 // of all structs whose codecs were made
+	codecs      sync.Map // by their types
+	building    sync.Mutex
+	structCount int // structs whose codecs were made
 )
 
 // codecOf is the codec of a type, which is made once.
@@ -270,9 +275,9 @@ func (m maker) encodeKind(t reflect.Type) func(e *encoder, v reflect.Value) {
 		if t.Elem().Kind() == reflect.Uint8 {
 			return orNull(func(e *encoder, v reflect.Value) { e.span(tagBytes, v.Bytes()) })
 		}
-		return orNull(encodeElements(m.codec(t.Elem())))
+		return orNull(encodeElements(m.codec(t.Elem()), plainKind(t.Elem()), t.Elem().Size()))
 	case reflect.Array:
-		return encodeElements(m.codec(t.Elem()))
+		return encodeElements(m.codec(t.Elem()), reflect.Invalid, 0)
 	case reflect.Map:
 		return m.encodeMap(t)
 	case reflect.Struct:
@@ -332,11 +337,16 @@ func encodeMarshaler(e *encoder, v reflect.Value) {
 	fail(ErrBadValue, "a method of Go type %v that marshals it failed: %v", v.Type(), err)
 }
 
-func encodeElements(to *codec) func(e *encoder, v reflect.Value) {
+// encodeElements encodes arrays and slices, and faster slices of a plain kind of so many bytes.
+func encodeElements(to *codec, kind reflect.Kind, size uintptr) func(e *encoder, v reflect.Value) {
 	return func(e *encoder, v reflect.Value) {
 		e.beginArray()
 		for i := range v.Len() {
-			to.encode(e, v.Index(i))
+			if kind != reflect.Invalid {
+				e.plain(kind, v.UnsafePointer(), uintptr(i)*size)
+			} else {
+				to.encode(e, v.Index(i))
+			}
 		}
 		e.endArray()
 	}
@@ -402,7 +412,8 @@ type field struct {
 	index     []int // more than one of a field of an embedded struct
 	codec     *codec
 	goType    reflect.Type
-	id        int32 // its number among all fields
+	offset    uintptr      // where it is in the struct
+	plain     reflect.Kind // its kind, if that is all that says how it is encoded; else Invalid
 	isTagged  bool
 	omitEmpty bool
 	isZero    func(v reflect.Value) bool // says whether omitzero leaves it out; nil where there is no omitzero
@@ -457,6 +468,9 @@ func (m maker) fields(t reflect.Type) []field {
 				if name == "" {
 					x.name = f.Name
 				}
+				if len(index) == 1 && !x.omitEmpty && x.isZero == nil {
+					x.offset, x.plain = f.Offset, plainKind(f.Type)
+				}
 				all = append(all, x)
 			}
 		}
@@ -486,36 +500,73 @@ func (m maker) fields(t reflect.Type) []field {
 	slices.SortFunc(fields, func(a, b field) int { return slices.Compare(a.index, b.index) })
 	for i := range fields {
 		f := &fields[i]
-		f.key, f.codec, f.id = NewKey(f.name), m.codec(f.goType), fieldCount
-		fieldCount++
+		f.key, f.codec = NewKey(f.name), m.codec(f.goType)
 	}
 	return fields
 }
 
+// plainKind is the kind of a type whose values are encoded by their kind alone; else Invalid.
+func plainKind(t reflect.Type) reflect.Kind {
+	all := reflect.PointerTo(t) // it has the methods of both
+	if specialEncoders[t] != nil || all.Implements(jsonMarshaler) || all.Implements(textMarshaler) {
+		return reflect.Invalid
+	}
+	switch kind := t.Kind(); kind {
+	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64, reflect.String:
+		return kind
+	}
+	return reflect.Invalid
+}
+
 func encodeStruct(fields []field) func(e *encoder, v reflect.Value) {
+	number := structCount
+	structCount++
 	return func(e *encoder, v reflect.Value) {
 		e.beginObject()
-	next:
+		depth, base := len(e.frames)-1, start(v)
+		lists, isWhole := e.trie.way(number, len(fields)).lists, true
 		for i := range fields {
 			f := &fields[i]
-			x := v.Field(f.index[0])
-			for _, inner := range f.index[1:] {
-				if x.Kind() == reflect.Pointer {
-					if x.IsNil() {
-						continue next
-					}
-					x = x.Elem()
+			var x reflect.Value
+			isPlain := base != nil && f.plain != reflect.Invalid
+			if !isPlain {
+				if x = f.of(v); !x.IsValid() {
+					isWhole = false
+					continue
 				}
-				x = x.Field(inner)
 			}
-			if f.omitEmpty && isEmpty(x) || f.isZero != nil && f.isZero(x) {
-				continue
+			if list := lists[i]; isWhole && list != 0 {
+				e.frames[depth].list = list
+				e.trie.meet(list)
+			} else {
+				e.fieldKey(f, number, i, isWhole)
 			}
-			e.fieldKey(f)
-			f.codec.encode(e, x)
+			if isPlain {
+				e.plain(f.plain, base, f.offset)
+			} else {
+				f.codec.encode(e, x)
+			}
 		}
 		e.endObject()
 	}
+}
+
+// of is the field of a struct; none where it is left out.
+func (f *field) of(v reflect.Value) (none reflect.Value) {
+	x := v.Field(f.index[0])
+	for _, inner := range f.index[1:] {
+		if x.Kind() == reflect.Pointer {
+			if x.IsNil() {
+				return none
+			}
+			x = x.Elem()
+		}
+		x = x.Field(inner)
+	}
+	if f.omitEmpty && isEmpty(x) || f.isZero != nil && f.isZero(x) {
+		return none
+	}
+	return x
 }
 
 type zeroer interface{ IsZero() bool }
