@@ -32,24 +32,16 @@ const MOST_BUCKETS: u32 = 1 << 26;
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn hash(key: &[u8]) -> (u32, u32) {
     let (mut lanes, mut rest) = ((key.len() as u32, 0x9E37_79B1), key);
-    // One loop for the rest, too: the compiler does not unroll it then, which most keys are too short
-    // for.
-    while !rest.is_empty() {
-        let word;
-        (word, rest) = match rest.split_first_chunk::<8>() {
-            Some((word, behind)) => (u64::from_le_bytes(*word), behind),
-            None => {
-                let word = match key.last_chunk::<8>() {
-                    // The bytes of the rest are the highest of the last eight.
-                    Some(last) => u64::from_le_bytes(*last) >> (8 * (8 - rest.len())),
-                    None => pack(rest),
-                };
-                (word, &[][..])
-            }
-        };
-        lanes = mix(lanes, word);
+    let Some(last) = key.last_chunk::<8>() else {
+        return if key.is_empty() { mix(lanes, 0) } else { mix(mix(lanes, pack(key)), 0) };
+    };
+    while let Some((word, behind)) = rest.split_first_chunk::<8>()
+        && !behind.is_empty()
+    {
+        (lanes, rest) = (mix(lanes, u64::from_le_bytes(*word)), behind);
     }
-    mix(lanes, 0)
+    // The bytes of the rest, one to eight, are the highest of the last eight.
+    mix(mix(lanes, u64::from_le_bytes(*last) >> (8 * (8 - rest.len()))), 0)
 }
 
 /// Takes up eight bytes of a key.
