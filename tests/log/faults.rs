@@ -343,6 +343,21 @@ fn damage_in_the_middle_is_an_error_and_repair_keeps_the_rest() {
     assert_eq!((repaired.rows, repaired.lost_rows), (29, 1), "only the row that began the group");
 }
 
+#[test]
+fn rows_that_a_damaged_last_frame_had_are_counted() {
+    let (_directory, path) = place();
+    let mut log = with_rows(&path, small(), 0..3);
+    log.extend((3..500).map(row).collect::<Vec<_>>().iter()).unwrap();
+    log.close().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    let repaired = repair(&path).unwrap();
+    assert!(repaired.rows < 500, "nothing was lost");
+    assert_eq!(repaired.rows + repaired.lost_rows, 500);
+}
+
 /// Old bytes behind the end, in a log whose frames say nothing about the disk.
 #[test]
 fn bytes_of_another_file_are_no_frames() {

@@ -533,7 +533,16 @@ impl Log {
         let end = stop.unwrap_or(u64::MAX).min(reader.len());
         let decoder = self.decoder.as_ref().map(|decoder| decoder.clone_ref(py));
         let here = 0..0;
-        Ok(LogRows { reader, decoder, skip_bad, rows: start..end, next: 0, here, group: None })
+        Ok(LogRows {
+            reader,
+            decoder,
+            skip_bad,
+            rows: start..end,
+            next: 0,
+            here,
+            group: None,
+            tail: Vec::new().into_iter(),
+        })
     }
 
     fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -735,30 +744,53 @@ pub(crate) struct LogRows {
     rows: Range<u64>,
     /// The group that comes next.
     next: usize,
-    /// The rows of the one before it, and itself. None if it is damaged and its rows are read one by one.
+    /// The rows of the one before it, and itself. None before the first one.
     here: Range<u64>,
     group: Option<Group>,
+    /// The rest of what can be read behind the last whole group, where that is damaged.
+    tail: std::vec::IntoIter<(Range<u64>, livebuf_log::Result<Group>)>,
 }
 
 impl LogRows {
     /// Opens the group of the next row.
     fn enter(&mut self, py: Python<'_>) -> PyResult<()> {
-        let index = loop {
+        for (rows, found) in self.tail.by_ref() {
+            if rows.end > self.rows.start {
+                return self.enter_rows(py, rows, found.map(Some));
+            }
+        }
+        let (index, rows) = loop {
             let Some(rows) = self.reader.group_rows(self.next) else {
                 self.rows.start = self.rows.end;
                 return Ok(());
             };
             self.next += 1;
             if rows.end > self.rows.start {
-                self.here = rows;
-                break self.next - 1;
+                break (self.next - 1, rows);
             }
         };
         let reader = &self.reader;
         match py.detach(|| reader.group(index)) {
+            // Rows of a frame are damaged together, and those of other frames are not.
+            Err(_) if index as u64 >= reader.stats().groups => {
+                let tail = py.detach(|| reader.sound_tail());
+                let tail = tail.map_err(|failure| error::log(py, &failure, reader.path()))?;
+                self.tail = tail.into_iter();
+                Ok(())
+            }
+            found => self.enter_rows(py, rows, found),
+        }
+    }
+
+    fn enter_rows(
+        &mut self,
+        py: Python<'_>,
+        rows: Range<u64>,
+        found: livebuf_log::Result<Option<Group>>,
+    ) -> PyResult<()> {
+        self.here = rows;
+        match found {
             Ok(group) => self.group = group,
-            // Rows that were written one by one can be read so. Others are damaged together.
-            Err(_) if index as u64 >= self.reader.stats().groups => self.group = None,
             Err(failure) => {
                 self.rows.start = self.here.end.min(self.rows.end);
                 self.bad(py, &failure)?;
@@ -791,22 +823,11 @@ impl LogRows {
                 continue;
             }
             self.rows.start += 1;
-            if let Some(group) = &self.group {
-                let value = group.get((row - self.here.start) as usize);
-                return value
-                    .map(|value| to_python(py, value.checked(), self.decoder.as_ref()))
-                    .transpose();
-            }
-            let reader = &self.reader;
-            match py.detach(|| reader.get(row)) {
-                Ok(found) => {
-                    let value = found.as_ref().and_then(|row| row.value());
-                    return value
-                        .map(|value| to_python(py, value.checked(), self.decoder.as_ref()))
-                        .transpose();
-                }
-                Err(failure) => self.bad(py, &failure)?,
-            }
+            let group = self.group.as_ref();
+            let value = group.and_then(|group| group.get((row - self.here.start) as usize));
+            return value
+                .map(|value| to_python(py, value.checked(), self.decoder.as_ref()))
+                .transpose();
         }
         Ok(None)
     }

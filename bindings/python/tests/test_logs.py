@@ -372,6 +372,20 @@ def test_damage(path: Path) -> None:
     assert repaired.old.read_bytes() == data
     assert [row["n"] for row in Log(path)] == rows
 
+    # Rows that were written together are damaged together.
+    together = path.with_name("together")
+    with Log(together, "w") as log:
+        log.extend({"n": n} for n in range(3000))
+        log.extend({"n": n} for n in range(3000, 5000))
+    data = bytearray(together.read_bytes())
+    data[len(data) // 2] ^= 1
+    together.write_bytes(data)
+    bad.clear()
+    read = [row["n"] for row in Log(together).rows(skip_bad=bad.append)]
+    assert len(bad) == 1 and read == list(range(3000, 5000))
+    counts = Log.repair(together)
+    assert (counts.rows, counts.lost_rows) == (2000, 3000)
+
     # Cut short: it cannot be opened until it is repaired.
     repaired.old.unlink()
     path.write_bytes(whole[:-37])

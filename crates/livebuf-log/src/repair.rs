@@ -17,7 +17,7 @@ use crate::writer::{Log, LogOptions};
 pub struct Repaired {
     /// Rows of the log now.
     pub rows: u64,
-    /// Rows whose numbers are missing, as far as frames behind them tell.
+    /// Rows whose numbers are missing, as far as other frames and the heads of damaged ones tell.
     pub lost_rows: u64,
     /// Bytes that belong to no whole frame.
     pub lost_bytes: u64,
@@ -57,7 +57,7 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired> {
     let refused = |error| Error::io(format!("{} cannot be repaired", path.display()), error);
     let path = fs::canonicalize(path).map_err(refused)?;
     let file = LogFile::new(open_locked(&path)?);
-    let (frames, bytes) = whole_frames(&file)?;
+    let Found { frames, bytes, claimed } = whole_frames(&file)?;
     let (mut log, temporary) = Log::beside(LogOptions::new(), &path, &file)?;
     let (mut next, mut lost_rows) = (0, 0);
     for frame in frames {
@@ -65,6 +65,7 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired> {
         next = next.max(frame.end());
         log.copy(&Group::read(&file, &frame)?)?;
     }
+    lost_rows += claimed.saturating_sub(next);
     let old = beside(&path)?;
     let rows = log.len();
     log.put_in_place(temporary, &path)?;
@@ -89,14 +90,22 @@ fn beside(path: &Path) -> Result<PathBuf> {
     Ok(old)
 }
 
-/// The frames whose rows can be read, without those that others took the place of; and the bytes
-/// of all whole frames.
-fn whole_frames(file: &LogFile) -> Result<(Vec<Frame>, u64)> {
+/// What a damaged log has.
+struct Found {
+    /// The frames whose rows can be read, without those that others took the place of.
+    frames: Vec<Frame>,
+    /// Bytes of all whole frames.
+    bytes: u64,
+    /// How many rows the log had, as the heads of damaged frames say.
+    claimed: u64,
+}
+
+fn whole_frames(file: &LogFile) -> Result<Found> {
     let mut header = [0; HEADER_SIZE as usize];
     let read = file.read(&mut header, 0)?;
     let identity = layout::read_header(header.get(..read).unwrap_or(&[]))?;
     let mut headers = Headers::new(file, identity, HEADER_SIZE, file.len()?);
-    let (mut frames, mut bytes) = (Vec::<Frame>::new(), 0);
+    let (mut frames, mut bytes, mut claimed) = (Vec::<Frame>::new(), 0, 0);
     while let Some(found) = headers.next() {
         let (offset, header) = found?;
         let FrameHeader { kind, length, first, rows, crc, .. } = header;
@@ -106,6 +115,9 @@ fn whole_frames(file: &LogFile) -> Result<(Vec<Frame>, u64)> {
             _ => Group::read(file, &frame).is_ok(),
         };
         if !is_whole {
+            if kind != FrameKind::Index {
+                claimed = claimed.max(frame.end());
+            }
             continue;
         }
         bytes += FRAME_SIZE + u64::from(length);
@@ -121,5 +133,5 @@ fn whole_frames(file: &LogFile) -> Result<(Vec<Frame>, u64)> {
             }
         }
     }
-    Ok((frames, bytes))
+    Ok(Found { frames, bytes, claimed })
 }
