@@ -654,6 +654,13 @@ impl Array {
         slf.call_method0("to_python")?.mul(times)
     }
 
+    fn __imul__(slf: &Bound<'_, Self>, times: isize) -> PyResult<()> {
+        match times {
+            ..=0 => slf.call_method0("clear").map(drop),
+            _ => slf.get().extend(&Self::__mul__(slf, times - 1)?),
+        }
+    }
+
     fn __rmul__<'py>(slf: &Bound<'py, Self>, times: isize) -> PyResult<Bound<'py, PyAny>> {
         Self::__mul__(slf, times)
     }

@@ -230,10 +230,18 @@ const POINTER: &str = "malformed JSON pointer: it must be empty or begin with \"
                        it must be 0 or have no leading 0, and ~ must be ~0 or ~1; query() \
                        takes JSONPath, which begins with $";
 
-/// `MemoryError`, if that is what an error of the core means.
-fn out_of_memory(error: Option<&livebuf::Error>) -> Option<PyErr> {
+/// What the system refused, if that is what an error of the core means: memory, or a file's growth,
+/// such as on a full disk.
+fn refused(error: Option<&livebuf::Error>) -> Option<PyErr> {
+    const NO_MEMORY: u64 = 12; // ENOMEM
     let error = error.filter(|error| error.kind() == ErrorKind::Io)?;
-    Some(PyMemoryError::new_err(error.to_string()))
+    match i32::try_from(error.detail()) {
+        Ok(number @ 1..) if error.refused_memory().is_none() && error.detail() != NO_MEMORY => {
+            let message = io::Error::from_raw_os_error(number).to_string();
+            Some(PyOSError::new_err((number, message)))
+        }
+        _ => Some(PyMemoryError::new_err(error.to_string())),
+    }
 }
 
 /// A vector with room for so many.
@@ -272,8 +280,8 @@ pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
         }
         _ => classes.damaged.clone_ref(py),
     };
-    if let Some(memory) = out_of_memory(Some(error)) {
-        return memory;
+    if let Some(failure) = refused(Some(error)) {
+        return failure;
     }
     let message = match kind {
         ErrorKind::BadPointer => POINTER.to_owned(),
@@ -312,8 +320,8 @@ pub(crate) fn delta(py: Python<'_>, error: &DeltaError) -> PyErr {
 /// An error of a patch.
 fn patch(py: Python<'_>, error: &livebuf_patch::PatchError) -> PyErr {
     use livebuf_patch::PatchErrorKind as Patch;
-    if let Some(memory) = out_of_memory(error.core_error().as_ref()) {
-        return memory;
+    if let Some(failure) = refused(error.core_error().as_ref()) {
+        return failure;
     }
     let kind = match (error.kind(), error.core_error()) {
         (_, Some(cause)) => cause.kind(),
@@ -426,8 +434,8 @@ pub(crate) fn json(
     before: &mut TextPosition,
 ) -> PyErr {
     let Some(place) = error.position() else { return printing(py, error) };
-    if let Some(memory) = out_of_memory(error.core_error().as_ref()) {
-        return memory;
+    if let Some(failure) = refused(error.core_error().as_ref()) {
+        return failure;
     }
     let mut offset = place.offset as usize;
     if input.is_instance_of::<PyString>() {

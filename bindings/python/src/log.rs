@@ -609,9 +609,15 @@ impl Log {
     }
 
     /// The same columns with other options for the export: as those of `Table.with_options`.
-    #[pyo3(signature = (*, numbers="raise", mixed="text"))]
-    fn with_options(&self, py: Python<'_>, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
-        self.columns(py)?.with_options(numbers, mixed)
+    #[pyo3(signature = (*, non_finite="error", numbers="raise", mixed="text"))]
+    fn with_options(
+        &self,
+        py: Python<'_>,
+        non_finite: &str,
+        numbers: &str,
+        mixed: &str,
+    ) -> PyResult<LogColumns> {
+        self.columns(py)?.with_options(non_finite, numbers, mixed)
     }
 
     /// The columns' names and their Arrow types in words. Reads the groups that no schema and no
@@ -990,9 +996,9 @@ impl LogColumns {
     }
 
     /// The same columns with other options for the export: as those of `Table.with_options`.
-    #[pyo3(signature = (*, numbers="raise", mixed="text"))]
-    fn with_options(&self, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
-        Ok(LogColumns { options: table::exact(numbers, mixed)?, ..self.clone() })
+    #[pyo3(signature = (*, non_finite="error", numbers="raise", mixed="text"))]
+    fn with_options(&self, non_finite: &str, numbers: &str, mixed: &str) -> PyResult<LogColumns> {
+        Ok(LogColumns { options: table::exact(numbers, mixed, non_finite)?, ..self.clone() })
     }
 
     /// The columns' names and their Arrow types in words: as `Log.schema`.

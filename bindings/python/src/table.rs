@@ -221,7 +221,7 @@ pub(crate) fn frame<'py>(columns: &Bound<'py, PyAny>, make: &str) -> PyResult<Bo
 }
 
 /// Options for values that have no type of Arrow in common.
-pub(crate) fn exact(numbers: &str, mixed: &str) -> PyResult<ExportOptions> {
+pub(crate) fn exact(numbers: &str, mixed: &str, non_finite: &str) -> PyResult<ExportOptions> {
     let numbers = match numbers {
         "raise" => livebuf_arrow::Numbers::Error,
         "decimal" => livebuf_arrow::Numbers::Decimal,
@@ -243,7 +243,8 @@ pub(crate) fn exact(numbers: &str, mixed: &str) -> PyResult<ExportOptions> {
             )));
         }
     };
-    Ok(ExportOptions::new().numbers(numbers).mixed(mixed))
+    let non_finite = encode::non_finite(non_finite)?;
+    Ok(ExportOptions::new().numbers(numbers).mixed(mixed).non_finite(non_finite))
 }
 
 /// Names of columns and their Arrow types in words, as a dict.
@@ -330,8 +331,7 @@ impl Table {
                 )));
             }
         };
-        let non_finite = encode::non_finite(non_finite)?;
-        let mut options = exact(numbers, mixed)?.narrow(narrow).text(layout).non_finite(non_finite);
+        let mut options = exact(numbers, mixed, non_finite)?.narrow(narrow).text(layout);
         if let Some(rows) = batch_rows {
             options = options.batch_rows(rows);
         }

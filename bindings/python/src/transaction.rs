@@ -84,8 +84,8 @@ impl State {
 ///
 /// An exception, or `rollback()`, takes back all edits since the transaction began: the
 /// document's bytes are as they were then. Views are again where they were. Those that were made
-/// within are stale, except of the root. What the edits removed stays alive for its views, as a
-/// copy. Transactions nest: an inner one can be taken back alone.
+/// within are stale, except of the root. What the edits replaced or removed stays alive for its
+/// views, as a copy, so look these up again. Transactions nest: an inner one can be taken back alone.
 ///
 /// The edits take place at once. Beside them only the bytes that they overwrite are kept, never a
 /// copy of the document. The document belongs to this thread until the end: other threads wait.

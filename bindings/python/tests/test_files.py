@@ -467,6 +467,27 @@ class TestSessions:
         assert output.stdout == f"{errno.EFBIG} 5 False\n" * 2 + "closed True 1\n"
         assert livebuf.load(path)["n"] == 5
 
+    def test_an_edit_for_which_the_disk_has_no_room(self, path: Path) -> None:
+        pytest.importorskip("resource")
+        script = f"""if True:
+            import livebuf, resource, signal
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            doc = livebuf.open({str(path)!r}, "r+")
+            _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+            try:
+                doc["n"] = "y" * (4 << 20)
+            except OSError as error:
+                print(error.errno, doc["n"])
+            doc["n"] = 2
+            doc.close()
+        """
+        output = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        )
+        assert output.stdout == f"{errno.EFBIG} 1\n"
+        assert livebuf.load(path)["n"] == 2
+
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
     def test_a_forked_process_leaves_the_file_alone(self, path: Path) -> None:
         """Its copy of the document cut the file under the one that goes on."""

@@ -345,6 +345,23 @@ for turn in range(30):
     assert all(rows[at] == rows[at + 1] == rows[at + 2] for at in range(0, 270, 3))
 
 
+def test_numbers_without_json_in_mixed_columns(tmp_path: Path) -> None:
+    """They are null where that is asked for, from a log and from a scan of its file."""
+    import polars
+    from livebuf.polars import scan
+
+    path = tmp_path / "mixed.lblog"
+    with Log(path, "w") as log:
+        log.extend([{"v": float("nan")}, {"v": "x"}, {"v": float("inf")}])
+        with pytest.raises(polars.exceptions.ComputeError, match="non_finite"):
+            log.to_polars()
+        frame = log.with_options(non_finite="null").to_polars()
+        assert frame["v"].to_list() == ["null", "x", "null"]
+    assert scan(path, non_finite="null").collect().equals(frame)
+    with pytest.raises(ValueError, match="non_finite"):
+        scan(path, non_finite="zero")  # type: ignore[arg-type]
+
+
 def test_damage(path: Path) -> None:
     with Log(path, "x", sync=True) as log:
         for n in range(20):

@@ -30,13 +30,18 @@ MissingColumns = Literal["insert", "raise"]
 ExtraColumns = Literal["raise", "ignore"]
 Numbers = Literal["raise", "decimal", "text", "float"]
 Mixed = Literal["text", "json", "raise"]
+NonFinite = Literal["error", "null"]
 
 
 class Options(TypedDict, total=False):
     """Options of exports to Arrow: see `Table.with_options`."""
 
+    non_finite: NonFinite
     numbers: Numbers
     mixed: Mixed
+
+
+_VALUES = {"non_finite": NonFinite, "numbers": Numbers, "mixed": Mixed}
 
 
 DOCUMENT, LOG = ".lbuf", ".lblog"
@@ -65,9 +70,9 @@ def find(paths: Paths) -> list[str]:
     """The files that paths, folders, globs and URLs of fsspec stand for, in order.
 
     Of a folder: all documents and logs in it and in folders below, by their extensions, sorted.
-    Names that begin with "." or "_" are passed over, as Spark does. A glob stands for the files that
-    it matches, or, if it matches folders only, for what is in these. Raises `FileNotFoundError`
-    where a path, a folder or a glob has none.
+    Names that begin with "." or "_" are passed over, as Spark does. A glob stands for the files
+    that it matches, or, if it matches folders only, for what is in these. Raises
+    `FileNotFoundError` where a path, a folder or a glob has none.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
@@ -391,7 +396,7 @@ class Source:
         one_of("on_error", on_error, OnFileError)
         self.options = options or Options()
         for name, value in self.options.items():
-            one_of(name, value, Numbers if name == "numbers" else Mixed)
+            one_of(name, value, _VALUES[name])
         self.files = files
         self.table = table
         self.on_error: OnFileError = on_error

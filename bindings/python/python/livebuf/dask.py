@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         ExtraColumns,
         MissingColumns,
         Mixed,
+        NonFinite,
         Numbers,
         OnFileError,
         Options,
@@ -56,6 +57,7 @@ def read(
     missing_columns: MissingColumns = "insert",
     extra_columns: ExtraColumns | None = None,
     on_error: OnFileError = "raise",
+    non_finite: NonFinite = "error",
     numbers: Numbers = "raise",
     mixed: Mixed = "text",
     partition_rows: int = PART_ROWS,
@@ -64,7 +66,7 @@ def read(
     """The tables in documents and logs as a `dask.dataframe.DataFrame`, by `from_map`.
 
     `paths`, `table`, `infer_files`, `missing_columns`, `extra_columns`, `on_error`,
-    `numbers`, `mixed` and `trusted` are as in `livebuf.polars.scan`. `schema` is a
+    `non_finite`, `numbers`, `mixed` and `trusted` are as in `livebuf.polars.scan`. `schema` is a
     `pyarrow.Schema`.
 
     Each file becomes partitions of at most `partition_rows` rows. A file at a URL of fsspec is
@@ -77,7 +79,7 @@ def read(
     """
     _sources.one_of("missing_columns", missing_columns, _sources.MissingColumns)
     files = [_sources.absolute(path) for path in _sources.find(paths)]
-    options: Options = {"numbers": numbers, "mixed": mixed}
+    options: Options = {"non_finite": non_finite, "numbers": numbers, "mixed": mixed}
     source = Source(files, table, on_error, trusted, options)
     if schema is None:
         inferred = source.infer(infer_files, ArrowTypes())

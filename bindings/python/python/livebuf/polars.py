@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         ExtraColumns,
         MissingColumns,
         Mixed,
+        NonFinite,
         Numbers,
         OnFileError,
         OnValueError,
@@ -63,6 +64,7 @@ def scan(
     missing_columns: MissingColumns = "insert",
     extra_columns: ExtraColumns | None = None,
     on_error: OnFileError = "raise",
+    non_finite: NonFinite = "error",
     numbers: Numbers = "raise",
     mixed: Mixed = "text",
     trusted: bool = False,
@@ -86,7 +88,8 @@ def scan(
     and else are an error that names file and field.
 
     `on_error="skip"` passes over damaged files, and over what is damaged in logs, with a
-    `RuntimeWarning` that names them. `numbers` and `mixed` are those of `Table.with_options`.
+    `RuntimeWarning` that names them. `non_finite`, `numbers` and `mixed` are those of
+    `Table.with_options`.
     `trusted=True` does not validate: for files that you wrote.
 
     Raises `FileNotFoundError` where there is no file, `livebuf.Error` where one is damaged, has no
@@ -94,7 +97,7 @@ def scan(
     polars before 2.0 raises its own `ComputeError` with the same text.
     """
     _sources.one_of("missing_columns", missing_columns, _sources.MissingColumns)
-    options: Options = {"numbers": numbers, "mixed": mixed}
+    options: Options = {"non_finite": non_finite, "numbers": numbers, "mixed": mixed}
     source = Source(_sources.find(paths), table, on_error, trusted, options)
     if schema is None:
         columns = source.infer(infer_files, _TYPES)

@@ -75,6 +75,7 @@ OPTIONS = {
         "inferFiles",
         "missingColumns",
         "mixed",
+        "nonFinite",
         "numbers",
         "onError",
         "partitionRows",
@@ -91,9 +92,9 @@ class DefaultSource(DataSource):
     most rows of a partition (1,000,000); `inferFiles`, of how many files the schema is inferred
     (`all`, or a number); `missingColumns` (`insert` nulls, or `raise`); `extraColumns`, for
     fields that a file has and the schema has not (`ignore`; `raise`, the default with a number of
-    `inferFiles`); `onError` (`raise`, or `skip` damaged files); `numbers` and `mixed` as in
-    `Table.with_options`; `trusted` (`true` does not validate). Give several paths as the option
-    `paths`, a JSON array.
+    `inferFiles`); `onError` (`raise`, or `skip` damaged files); `nonFinite`, `numbers`
+    and `mixed` as in `Table.with_options`; `trusted` (`true` does not validate). Give several
+    paths as the option `paths`, a JSON array.
 
     For writing: `table`. Modes are `append` and `overwrite`.
 
@@ -156,8 +157,9 @@ class DefaultSource(DataSource):
         if trusted not in ("true", "false"):
             raise ValueError(f"trusted must be true or false, not {trusted!r}")
         files = [_sources.absolute(path) for path in _sources.find(paths)]
+        names = {"nonFinite": "non_finite", "numbers": "numbers", "mixed": "mixed"}
         options: Any = {
-            name: self.options[name] for name in ("numbers", "mixed") if name in self.options
+            name: self.options[option] for option, name in names.items() if option in self.options
         }
         return Source(files, self.options.get("table", ""), on_error, trusted == "true", options)
 
