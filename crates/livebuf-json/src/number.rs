@@ -121,7 +121,7 @@ pub(crate) fn fraction(digits: u64, places: usize) -> f64 {
     let mut product = digits * (inverse >> 64);
     // The lower half of the inverse could carry into the bits that are kept.
     if product >> 64 & 0x1FF == 0x1FF {
-        product += digits * (inverse & u128::from(u64::MAX)) >> 64;
+        product += (digits * (inverse & u128::from(u64::MAX))) >> 64;
     }
     let (high, low) = ((product >> 64) as u64, product as u64);
     let top = (high >> 63) as u32;
@@ -140,7 +140,7 @@ pub(crate) fn fraction(digits: u64, places: usize) -> f64 {
 /// The exponent of 10^-`places`' highest bit, and 63.
 #[inline]
 const fn binary_exponent(places: usize) -> i64 {
-    (-(places as i64) * 217_706 >> 16) + 63
+    ((-(places as i64) * 217_706) >> 16) + 63
 }
 
 /// 5^-`places` · 2^n for the n that makes it a number of 128 bits, rounded up.
@@ -239,7 +239,7 @@ mod tests {
         let mut random = 0x9E37_79B9_7F4A_7C15u64;
         for round in 0..200_000 {
             random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
-            let digits = (random >> 7) % (most + 1) >> (round % 4);
+            let digits = ((random >> 7) % (most + 1)) >> (round % 4);
             is_right(digits, 1 + round % MAX_DIGITS);
         }
         for places in 1..=MAX_DIGITS {
