@@ -10,6 +10,9 @@ import { Rows } from "./rows.js";
 /** The row of the tree that a byte belongs to is to be shown, or to be selected. */
 type Lead = (path: (string | null)[] | null) => void;
 
+/** What lights bytes, in the order in which the strip has it; the last is drawn over the others. */
+const LIGHTS = ["read", "wrote", "lit"] as const;
+
 /** Whether one of sorted ranges has a byte. */
 function inside(ranges: Range[], byte: number): boolean {
   let low = 0;
@@ -32,6 +35,8 @@ export class BytesPane {
   private readonly rows = new Rows(this.box, 20, (i) => this.row(i));
   private readonly strip = $<HTMLCanvasElement>("strip");
   private readonly base = make<HTMLCanvasElement>("canvas");
+  /** The colours of the lights, which take long to ask for at each frame. */
+  private readonly colours: Partial<Record<"lit" | "read" | "wrote", string>> = {};
   private waiting = false;
   /** Bytes in a row. */
   private per = 16;
@@ -200,6 +205,7 @@ export class BytesPane {
   /** Paints the whole document as a strip, once for each map. */
   paint(): void {
     const style = getComputedStyle(document.documentElement);
+    for (const light of LIGHTS) this.colours[light] = style.getPropertyValue(`--${light}`);
     const g = this.base.getContext("2d")!;
     g.clearRect(0, 0, PARTS, 24);
     for (let i = 0; i < PARTS && this.found !== null; i++) {
@@ -222,16 +228,20 @@ export class BytesPane {
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;
-      const style = getComputedStyle(document.documentElement);
       const g = this.strip.getContext("2d")!;
       const { used } = this.m;
       g.clearRect(0, 0, PARTS, 40);
       g.drawImage(this.base, 0, 8);
-      for (const light of ["read", "wrote", "lit"] as const) {
-        g.fillStyle = style.getPropertyValue(`--${light}`);
+      for (const light of LIGHTS) {
+        g.fillStyle = this.colours[light] ?? "";
+        let drawn = 0;
         for (const [start, end] of this.lights[light]) {
-          const x = (PARTS * start) / used;
-          g.fillRect(x, light === "lit" ? 34 : 0, Math.max(2, (PARTS * end) / used - x), 6);
+          // An edit may write hundreds of thousands of ranges.
+          const x = Math.max(drawn, (PARTS * start) / used);
+          const to = Math.max((PARTS * start) / used + 2, (PARTS * end) / used);
+          if (to - drawn < 0.5) continue;
+          g.fillRect(x, light === "lit" ? 34 : 0, to - x, 6);
+          drawn = to;
         }
       }
       const seen = $("seen").style;

@@ -32,16 +32,21 @@ export const share = (ranges: Range[], used: number): string => {
 export const pointerOf = (path: readonly (string | null)[]): string =>
   path.map((step) => `/${step === null ? "*" : step.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 
+/** Where the bytes of a text are; null for other values, and for texts of a dictionary. */
+export function textOf({ m, at, row, tag }: Cursor): Range | null {
+  const cell = row < 0 ? at : m.u8[at + 1] === TEXTS ? valuesAt(m, at) + 8 * row : 0;
+  if (tag !== TEXT || cell === 0) return null;
+  return [spanStart(m, cell), spanStart(m, cell) + spanLength(m, cell)];
+}
+
 /** A value as JSON, or the first characters of it; in place of one that has none a message. */
 export function jsonOf(cursor: Cursor, most = Number.POSITIVE_INFINITY): string {
   try {
-    const { m, at, row, tag } = cursor;
-    const cell = row < 0 ? at : m.u8[at + 1] === TEXTS ? valuesAt(m, at) + 8 * row : 0;
+    const range = textOf(cursor);
     let text: string;
-    if (tag === TEXT && cell > 0 && spanLength(m, cell) > 4 * most) {
+    if (range !== null && range[1] - range[0] > 4 * most) {
       // The rest of a long text is not decoded.
-      const start = spanStart(m, cell);
-      text = JSON.stringify(new TextDecoder().decode(m.u8.subarray(start, start + 4 * most)));
+      text = JSON.stringify(new TextDecoder().decode(cursor.m.u8.subarray(range[0], range[0] + 4 * most)));
     } else text = print(cursor, { nonFinite: "null" });
     return text.length > most ? `${text.slice(0, most)}…` : text;
   } catch (error) {

@@ -18,7 +18,7 @@ import {
 import { walk } from "../../bindings/js/src/view.js";
 import { BytesPane } from "./bytes.js";
 import { columnsTable } from "./columns.js";
-import { $, count, jsonOf, make, percent, pointerOf, share, size } from "./dom.js";
+import { $, count, jsonOf, make, percent, pointerOf, share, size, textOf } from "./dom.js";
 import { bytesOf, KINDS, merged, type Range } from "./regions.js";
 import { Rows } from "./rows.js";
 import { type Row, summary, Tree } from "./tree.js";
@@ -33,6 +33,8 @@ interface Change {
 
 /** Most places of a look-up or an edit that are listed. */
 const PLACES = 24;
+/** Longer texts are not changed in a field. */
+const LONGEST = 1 << 20;
 
 function page(): void {
   let doc!: Document;
@@ -43,6 +45,8 @@ function page(): void {
   /** The same for sizes, which are not found out again while a large document is edited. */
   let round = 0;
   let changes: Change[] = [];
+  /** A copy of the document's bytes that no task has, or null: copies of large ones take long. */
+  let spare: Uint8Array | null = null;
   let selected = 0;
   /** The row that the mouse is on, or the value of the byte that it is on. */
   let pointed = -1;
@@ -180,7 +184,12 @@ function page(): void {
       const value = new Cursor(memory);
       memory.bring = (start, length) => length > 0 && places.push([start, start + length]);
       there = walk(value.toRoot(), path);
-      if (there && value.kind === SCALAR) value.scalar();
+      if (there && value.kind === SCALAR) {
+        // Of a long text only the first letters are shown.
+        const long = textOf(value);
+        if (long === null) value.scalar();
+        else memory.reach(long[0], long[1] - long[0]);
+      }
       memory.bring = undefined;
       const text = !there ? "not there" : value.kind === SCALAR ? jsonOf(value, 60) : summary(value);
       lights.wrote = [];
@@ -218,6 +227,11 @@ function page(): void {
       toggle(row);
       return;
     }
+    const long = textOf(row.cursor);
+    if (long !== null && long[1] - long[0] > LONGEST) {
+      report(`${pointerOf(row.path)} is too long to be changed here`);
+      return;
+    }
     const before = jsonOf(row.cursor);
     rows.reveal(selected);
     requestAnimationFrame(() => {
@@ -242,7 +256,7 @@ function page(): void {
   };
 
   const write = (path: string[], value: unknown): void => {
-    const before = copy();
+    const before = taken();
     const pointer = pointerOf(path);
     // What was opened here is valid. The editor takes the bytes from the document before.
     const editor = doc instanceof Editor ? doc : edit(doc, { trusted: true });
@@ -258,6 +272,10 @@ function page(): void {
     const wrote = difference(before, u8.subarray(0, used));
     const old = wrote.map(([at, end]) => ({ at, bytes: before.slice(at, end) }));
     if (used < before.length) old.push({ at: used, bytes: before.slice(used) });
+    if (used === before.length) {
+      before.set(u8.subarray(0, used));
+      spare = before;
+    }
     changes.push({ pointer, used: before.length, old });
     const now = new Cursor(doc.memory).toRoot();
     walk(now, path);
@@ -269,6 +287,7 @@ function page(): void {
     if (last === undefined) return;
     const bytes = new Uint8Array(last.used);
     bytes.set(doc.bytes.subarray(0, last.used));
+    spare = null;
     for (const { at, bytes: old } of last.old) bytes.set(old, at);
     doc = new Document(load(bytes));
     const wrote = last.old.map(({ at, bytes: old }): Range => [at, Math.min(at + old.length, last.used)]);
@@ -300,12 +319,19 @@ function page(): void {
   // --- The document.
 
   const copy = (): Uint8Array => doc.bytes.slice();
+  /** The spare copy, which is no longer there then, or a new one. */
+  const taken = (): Uint8Array => {
+    const bytes = spare ?? copy();
+    spare = null;
+    return bytes;
+  };
 
   /** Finds out what all bytes are; says whether the document is still the same then. */
   const map = async (): Promise<boolean> => {
     const mine = ++turn;
-    const found = await run("map", copy());
+    const { bytes, ...found } = await run("map", taken());
     if (mine !== turn) return false;
+    spare = bytes;
     pane.found = found;
     const entries = KINDS.map((kind, k) => {
       const n = found.sums[k]!;
@@ -352,6 +378,7 @@ function page(): void {
     $<HTMLButtonElement>("undo").disabled = true;
     $("sizes").replaceChildren();
     round++;
+    spare = null;
     pane.found = null;
     Object.assign(lights, { lit: [], read: [], wrote: [] });
     tree = new Tree(doc.memory);
@@ -428,14 +455,21 @@ function typed(text: string, old: unknown): unknown {
   }
 }
 
+/** The first number from i on that differs. */
+function different(a: Uint32Array, b: Uint32Array, i: number): number {
+  const n = a.length;
+  while (i < n && a[i] === b[i]) i++;
+  return i;
+}
+
 /** Where two runs of bytes differ; bytes of the second behind the end of the first are all new. */
 function difference(before: Uint8Array, after: Uint8Array): Range[] {
   const ranges: Range[] = [];
   const shared = Math.min(before.length, after.length);
   const a = new Uint32Array(before.buffer, before.byteOffset, shared >>> 2);
   const b = new Uint32Array(after.buffer, after.byteOffset, shared >>> 2);
-  for (let i = 0; i < a.length; i++) {
-    for (let k = 4 * i; a[i] !== b[i] && k < 4 * i + 4; k++) {
+  for (let i = different(a, b, 0); i < a.length; i = different(a, b, i + 1)) {
+    for (let k = 4 * i; k < 4 * i + 4; k++) {
       const last = ranges[ranges.length - 1];
       if (before[k] === after[k]) continue;
       if (last?.[1] === k) last[1]++;

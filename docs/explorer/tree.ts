@@ -1,6 +1,6 @@
 // The values as rows of a tree: which rows there are, and which value each of them has.
 
-import { keyOf, textAt } from "../../bindings/js/src/key.js";
+import { isKey, keyOf, textAt } from "../../bindings/js/src/key.js";
 import type { Memory } from "../../bindings/js/src/memory.js";
 import { ARRAY, Cursor, Members, SCALAR } from "../../bindings/js/src/read.js";
 
@@ -129,7 +129,11 @@ export class Tree {
       if (branch === null || step === null) break;
       let index = -1;
       if (branch.keys === null) index = /^(0|[1-9]\d*)$/.test(step) && Number(step) < branch.count ? Number(step) : -1;
-      else index = branch.keys.findIndex((cell) => textAt(this.m, cell) === step);
+      else {
+        // A map has very many keys, which are not decoded for this.
+        const key = keyOf(step);
+        index = branch.keys.findIndex((cell) => isKey(this.m, cell, key));
+      }
       if (index < 0) return -1;
       row += 1 + index;
       let next: Branch | null = null;

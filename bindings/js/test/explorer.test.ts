@@ -278,3 +278,94 @@ test("files are opened, and damaged ones refused with a message", { skip }, asyn
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400);
   assert.deepEqual(faults, []);
 });
+
+test("of a large document only what is seen is drawn and decoded", { skip }, async () => {
+  const page = await begin();
+  const key = (i: number): string => `a key of more than thirty-two letters, ${i}`;
+  const json = JSON.stringify({
+    rows: Array.from({ length: 100_000 }, (_, i) => ({ i, text: `text number ${i}`, list: [i, i / 8] })),
+    map: Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => [key(i), { i }])),
+    texts: Array.from({ length: 50_000 }, (_, i) => `another text, number ${i}`),
+    long: "long text ".repeat(200_000),
+  });
+  assert.ok(json.length > 10e6, `${json.length} bytes`);
+  await page.evaluate(() => {
+    const counts = { drawn: 0, decoded: 0, calls: 0 };
+    Object.assign(window, { counts });
+    const { fillRect } = CanvasRenderingContext2D.prototype;
+    const { decode } = TextDecoder.prototype;
+    CanvasRenderingContext2D.prototype.fillRect = function (...args) {
+      counts.drawn++;
+      fillRect.apply(this, args);
+    };
+    TextDecoder.prototype.decode = function (bytes, options) {
+      counts.calls++;
+      counts.decoded += bytes?.byteLength ?? 0;
+      return decode.call(this, bytes, options);
+    };
+  });
+  /** Does something, and says how much was drawn and decoded until it is seen. */
+  const did = async (action: () => Promise<unknown>): Promise<{ drawn: number; decoded: number; calls: number }> => {
+    const counts = "counts" as keyof Window;
+    await page.evaluate((counts) => Object.assign(window[counts], { drawn: 0, decoded: 0, calls: 0 }), counts);
+    await action();
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    const elements = await page.locator("*").count();
+    assert.ok(elements < 2000, `${elements} elements`);
+    return page.evaluate((counts) => ({ ...window[counts] }), counts);
+  };
+  const far = (box: string, part: number): Promise<void> =>
+    page.evaluate(
+      ([box, part]) => {
+        const { scrollHeight } = document.querySelector(box)!;
+        document.querySelector(box)!.scrollTop = scrollHeight * part;
+      },
+      [box, part] as const,
+    );
+
+  writeFileSync(join(folder, "all.json"), json);
+  await did(async () => {
+    await page.setInputFiles("#file", join(folder, "all.json"));
+    await page.waitForFunction(() => document.querySelector("#tree")!.textContent!.includes("all.json"));
+  });
+  await page.waitForSelector("#legend .column");
+  await did(() => page.fill("#pointer", "/rows/99999/list/1"));
+  assert.match(await said(page), /^12499.875 /);
+  for (const part of [0.5, 1, 0.1]) for (const box of ["#tree", "#bytes"]) await did(() => far(box, part));
+  await page.fill("#pointer", "/rows");
+  await page.focus("#tree");
+  for (const pressed of [" ", " ", "Home", "End", "PageUp"]) await did(() => page.keyboard.press(pressed));
+
+  // Bug: a look-up of a text decoded all of it, and so did each key that came to it.
+  const long = await did(() => page.fill("#pointer", "/long"));
+  assert.match(await said(page), /^"long text .*… — read at most 2,\d+,\d+ of /);
+  assert.ok(long.decoded < 100_000, `${long.decoded} bytes decoded`);
+  await page.focus("#tree");
+  await page.keyboard.press("Enter");
+  assert.match(await said(page), /^\/long is too long/);
+
+  // Bug: each byte of a map that the mouse came to had all keys before it decoded.
+  await page.fill("#pointer", `/map/${key(29_000)}/i`);
+  const pointed = await did(() => page.locator("#bytes .read").last().hover());
+  assert.match(await text(page, "#where"), /^byte [\d,]+: .* of \/map\/a key/);
+  assert.ok(pointed.calls < 3000, `${pointed.calls} texts decoded`);
+
+  // Bug: an edit that wrote at many places drew a mark of each on the strip, which took seconds.
+  const edited = await did(() => set(page, "/texts/49999", "7"));
+  assert.ok((await text(page, "#report")).includes("more"));
+  assert.ok(edited.drawn < 5000, `${edited.drawn} marks`);
+  await set(page, "/rows/7/i", "8");
+  await set(page, "/rows/50000/text", "shorter");
+  const before = fromJSON(json);
+  const doc = edit(before.slice());
+  doc.setPointer("/texts/49999", 7);
+  doc.setPointer("/rows/7/i", 8);
+  doc.setPointer("/rows/50000/text", "shorter");
+  assert.ok(Buffer.from(doc.bytes).equals(await download(page, "#document")));
+  await page.click("#undo");
+  await page.fill("#pointer", "/rows/7/i");
+  assert.match(await said(page), /^8 /);
+  for (let i = 0; i < 2; i++) await page.click("#undo");
+  assert.ok(Buffer.from(before).equals(await download(page, "#document")));
+  assert.deepEqual(faults, []);
+});
