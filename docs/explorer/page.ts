@@ -22,7 +22,7 @@ import { $, count, jsonOf, make, percent, pointerOf, share, size, textOf } from 
 import { bytesOf, KINDS, merged, type Range } from "./regions.js";
 import { Rows } from "./rows.js";
 import { type Row, summary, Tree } from "./tree.js";
-import { run, type Size, serve } from "./work.js";
+import { PACKER, run, type Size, serve } from "./work.js";
 
 /** What an edit changed: the bytes that were there, and how many were in use. */
 interface Change {
@@ -346,18 +346,21 @@ function page(): void {
   const measure = async (): Promise<void> => {
     const mine = ++round;
     const sizes: [string, Size][] = [];
+    let bytes = copy();
     for (const format of ["LiveBuf", "JSON", "MessagePack"] as const) {
-      const found = await run(format, copy()).catch(() => null);
+      const found = await run(format, bytes).catch(() => null);
       if (mine !== round) return;
+      bytes = found?.bytes ?? copy();
       if (found === null) continue;
       sizes.push([format, found]);
       const most = Math.max(...sizes.map(([, { plain }]) => plain));
-      const cells = sizes.flatMap(([name, { plain, gzip }]) => {
-        const [all, packed] = [make("i.plain"), make("i.gzip")];
+      const cells = sizes.flatMap(([name, { plain, packed }]) => {
+        const [all, small] = [make("i.plain"), make("i.packed")];
         all.style.width = `${(100 * plain) / most}%`;
-        packed.style.width = `${(100 * gzip) / most}%`;
-        const figure = make("span.figure", gzip > 0 ? `${size(gzip)} gzip` : "");
-        return [make("span", name), make("span.bar", all, packed), make("span.figure", size(plain)), figure];
+        small.style.width = `${(100 * packed) / most}%`;
+        const figure = make("span.figure", packed > 0 ? `${size(packed)} ${PACKER}` : "");
+        if (PACKER === "gzip") figure.title = "This browser has no zstd";
+        return [make("span", name), make("span.bar", all, small), make("span.figure", size(plain)), figure];
       });
       $("sizes").replaceChildren(...cells);
     }

@@ -10,10 +10,22 @@ import { NumberText } from "../../bindings/js/src/scalar.js";
 import { check } from "../../bindings/js/src/validate.js";
 import { type Found, findRegions } from "./regions.js";
 
-/** Bytes of the value in one format, as they are and behind gzip; 0 where that was not tried. */
+/** What compresses: zstd, which few browsers have, else gzip. */
+export const PACKER = ((): string => {
+  try {
+    new CompressionStream("zstd" as CompressionFormat);
+    return "zstd";
+  } catch {
+    return "gzip";
+  }
+})();
+
+/** Bytes of the value in one format, as they are and compressed; 0 where that was not tried. */
 export interface Size {
   plain: number;
-  gzip: number;
+  packed: number;
+  /** The bytes that were asked about. */
+  bytes: Uint8Array;
 }
 
 const tasks = {
@@ -24,13 +36,13 @@ const tasks = {
     check(m);
     return m.u8.subarray(0, m.used);
   },
-  /** It gives the bytes back, so that they need not be copied again. */
+  /** It gives the bytes back, as the tasks below do, so that they need not be copied for each. */
   map: (bytes: Uint8Array): Found & { bytes: Uint8Array } => ({ ...findRegions(load(bytes)), bytes }),
   json: (bytes: Uint8Array): Uint8Array =>
     new TextEncoder().encode(new Document(load(bytes)).toText({ nonFinite: "null" })),
-  JSON: (bytes: Uint8Array): Promise<Size> => sizeOf(tasks.json(bytes)),
-  MessagePack: (bytes: Uint8Array): Size => ({ plain: packed(new Cursor(load(bytes)).toRoot()), gzip: 0 }),
-  LiveBuf: (bytes: Uint8Array): Promise<Size> => sizeOf(bytes),
+  JSON: async (bytes: Uint8Array): Promise<Size> => ({ ...(await sizeOf(tasks.json(bytes))), bytes }),
+  MessagePack: (bytes: Uint8Array): Size => ({ plain: packed(new Cursor(load(bytes)).toRoot()), packed: 0, bytes }),
+  LiveBuf: async (bytes: Uint8Array): Promise<Size> => ({ ...(await sizeOf(bytes)), bytes }),
 };
 type Tasks = typeof tasks;
 type Answer<K extends keyof Tasks> = Awaited<ReturnType<Tasks[K]>>;
@@ -89,13 +101,13 @@ export function serve(): void {
   };
 }
 
-async function sizeOf(bytes: Uint8Array): Promise<Size> {
-  let gzip = 0;
-  const packed = new Blob([bytes as BlobPart]).stream().pipeThrough(new CompressionStream("gzip"));
-  for (const reader = packed.getReader(); ; ) {
+async function sizeOf(bytes: Uint8Array): Promise<Omit<Size, "bytes">> {
+  let packed = 0;
+  const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new CompressionStream(PACKER as CompressionFormat));
+  for (const reader = stream.getReader(); ; ) {
     const { done, value } = await reader.read();
-    if (done) return { plain: bytes.length, gzip };
-    gzip += value.length;
+    if (done) return { plain: bytes.length, packed };
+    packed += value.length;
   }
 }
 

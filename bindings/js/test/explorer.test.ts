@@ -369,3 +369,21 @@ test("of a large document only what is seen is drawn and decoded", { skip }, asy
   assert.ok(Buffer.from(before).equals(await download(page, "#document")));
   assert.deepEqual(faults, []);
 });
+
+test("sizes are by zstd where the browser has it, else by gzip", { skip }, async () => {
+  assert.match(await text(await begin(), "#sizes"), / (gzip|zstd)/);
+  const page = await browser.newPage();
+  await page.addInitScript(() => {
+    const Gzip = CompressionStream;
+    window.CompressionStream = class {
+      constructor(format: string) {
+        // biome-ignore lint/correctness/noConstructorReturn: it stands for a browser that has zstd.
+        return new Gzip(format === "zstd" ? "gzip" : "deflate");
+      }
+    } as unknown as typeof CompressionStream;
+  });
+  await page.goto(`file://${folder}/index.html`);
+  await page.waitForSelector("#sizes .bar >> nth=2");
+  assert.match(await text(page, "#sizes"), /LiveBuf.* zstd.*JSON.* zstd/);
+  await page.close();
+});
