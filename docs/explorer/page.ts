@@ -33,6 +33,8 @@ interface Change {
 
 /** Most places of a look-up or an edit that are listed. */
 const PLACES = 24;
+/** Of an edit that wrote at more places, all bytes between the first and the last are kept for undo. */
+const MANY = 10_000;
 /** Longer texts are not changed in a field. */
 const LONGEST = 1 << 20;
 
@@ -270,7 +272,8 @@ function page(): void {
     }
     const { used, u8 } = doc.memory;
     const wrote = difference(before, u8.subarray(0, used));
-    const old = wrote.map(([at, end]) => ({ at, bytes: before.slice(at, end) }));
+    const kept: Range[] = wrote.length > MANY ? [[wrote[0]![0], wrote[wrote.length - 1]![1]]] : wrote;
+    const old = kept.map(([at, end]) => ({ at, bytes: before.slice(at, end) }));
     if (used < before.length) old.push({ at: used, bytes: before.slice(used) });
     if (used === before.length) {
       before.set(u8.subarray(0, used));
@@ -285,13 +288,16 @@ function page(): void {
   const undo = (): void => {
     const last = changes.pop();
     if (last === undefined) return;
-    const bytes = new Uint8Array(last.used);
-    bytes.set(doc.bytes.subarray(0, last.used));
-    spare = null;
+    let bytes = taken();
+    if (bytes.length !== last.used) {
+      const now = bytes.subarray(0, last.used);
+      bytes = new Uint8Array(last.used);
+      bytes.set(now);
+    }
     for (const { at, bytes: old } of last.old) bytes.set(old, at);
+    const wrote = difference(doc.bytes, bytes);
     doc = new Document(load(bytes));
-    const wrote = last.old.map(({ at, bytes: old }): Range => [at, Math.min(at + old.length, last.used)]);
-    changed(merged(wrote), `${last.pointer} is as it was`);
+    changed(wrote, `${last.pointer} is as it was`);
   };
 
   const refresh = (): void => {
