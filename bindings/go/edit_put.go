@@ -282,9 +282,8 @@ func toHalf(x float64) uint16 {
 // put sets a slot of a column to a value, or null, or makes it missing. One that is empty has nothing to free.
 func (e *Editor) put(at, slot uint64, node *fresh, empty bool) {
 	if node.tag <= tagNull {
-		if !empty {
-			e.clear(at, slot, 1)
-		}
+		// An empty slot, too: it has a value if the column was converted since it was opened.
+		e.clear(at, slot, 1)
 		e.absent(at, slot, 1, node.tag)
 		return
 	}

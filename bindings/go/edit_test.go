@@ -484,3 +484,32 @@ func TestContainersGiveWayToNumbers(t *testing.T) {
 		}
 	}
 }
+
+// A text that is too long for a dictionary makes its column one of texts. A slot that was opened for null beside it had
+// the dictionary's first text since, and kept it.
+func TestNullsBesideATextThatIsTooLongForItsDictionary(t *testing.T) {
+	long := strings.Repeat("very long ", 120)
+	for _, c := range []struct {
+		row    string
+		values []any
+	}{
+		{`"same"`, []any{long, nil, nil}},
+		{`["a","b"]`, []any{[]any{long, nil}}},
+		{`{"k":["a","b"]}`, []any{map[string]any{"k": []any{long, nil}}, nil}},
+	} {
+		data, err := FromJSON([]byte("[" + strings.Repeat(c.row+",", 12) + c.row + "]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := Edit(data)
+		if err == nil {
+			err = e.Splice(Pointer(""), 2, 1, c.values...)
+		}
+		if err == nil {
+			err = e.Document().Validate()
+		}
+		if err != nil || e.Root().Len() != 12+len(c.values) {
+			t.Error(c.row, err)
+		}
+	}
+}

@@ -749,3 +749,18 @@ test("an array of containers gives way to one of numbers, beside arrays of any k
     }
   }
 });
+
+test("nulls beside a text that is too long for its dictionary", () => {
+  const long = "very long ".repeat(120);
+  for (const [row, values] of [
+    ["same", [long, null, null]],
+    [["a", "b"], [[long, null]]],
+    [{ k: ["a", "b"] }, [{ k: [long, null] }, null]],
+  ] as const) {
+    const rows: unknown[] = Array.from({ length: 13 }, () => row);
+    const doc = edit(lbuf(rows));
+    doc.splice([], 2, 1, ...values);
+    rows.splice(2, 1, ...values);
+    is(doc, rows);
+  }
+});

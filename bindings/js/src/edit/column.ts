@@ -737,7 +737,8 @@ export function refuseTensor(m: Memory, header: number): void {
 /** Sets a slot of a column to a value, or null, or makes it missing. One that is empty has nothing to free. */
 export function put(m: Memory, header: number, slot: number, node: Fresh, empty = false): void {
   if (node.tag <= L.NULL) {
-    if (!empty) clear(m, header, slot, 1);
+    // An empty slot, too: it has a value if the column was converted since it was opened.
+    clear(m, header, slot, 1);
     absent(m, header, slot, 1, node.tag);
     return;
   }

@@ -306,9 +306,8 @@ abstract class EditValues extends EditObjects {
     @Override
     final void put(long at, long slot, Node node, boolean empty) {
         if (node.tag <= TAG_NULL) {
-            if (!empty) {
-                clear(at, slot, 1);
-            }
+            // An empty slot, too: it has a value if the column was converted since it was opened.
+            clear(at, slot, 1);
             absent(at, slot, 1, node.tag);
             return;
         }

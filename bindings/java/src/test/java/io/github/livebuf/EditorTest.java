@@ -415,4 +415,22 @@ class EditorTest {
             assertEquals(16, e.root().size());
         });
     }
+
+    /**
+     * The column becomes one of texts. A slot that was opened for null had the dictionary's first text since, and kept
+     * it.
+     */
+    @Test
+    void nullsBesideATextThatIsTooLongForItsDictionary() {
+        String text = "very long ".repeat(120);
+        for (String row : List.of("\"same\"", "[\"a\",\"b\"]", "{\"k\":[\"a\",\"b\"]}")) {
+            Editor e = Editor.open(Livebuf.fromJson("[" + (row + ",").repeat(12) + row + "]"));
+            List<Object> pair = Arrays.asList(text, null);
+            Object[] values = row.startsWith("{") ? new Object[] {Map.of("k", pair), null}
+                : row.startsWith("[") ? new Object[] {pair} : new Object[] {text, null, null};
+            e.insert("", 2, values);
+            e.document().validate();
+            assertEquals(13 + values.length, e.root().size(), row);
+        }
+    }
 }
