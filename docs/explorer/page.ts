@@ -317,7 +317,8 @@ function page(): void {
     const say = (): void => report(`${text} — wrote ${share(wrote, doc.memory.used)}:`, wrote);
     say();
     if (!(await map())) return;
-    say();
+    // Unless something was looked up meanwhile.
+    if (lights.wrote === wrote) say();
     // It would take too long to do it again and again for a large one.
     if (doc.memory.used < 1 << 20) await measure();
   };
