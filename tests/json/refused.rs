@@ -253,8 +253,8 @@ fn key_behind_columns(extra: &Bytes) -> Bytes {
     let object = doc.word(doc.word(list + 12));
     let mut both = shape(2, &[b"a", b"b"]);
     both[3] = 0;
-    // In the place of the shapes of the rows and of the object, which becomes `{"b": 1}`: the
-    // first field of a second shape.
+    // The rows and the object, which stays `{"b": 1}`, get shapes of their own. The old ones become
+    // garbage.
     let mut own = shape(1, &[b"b"]);
     own[3] = 0;
     let (both, own) = (doc.push(&both), doc.push(&own));

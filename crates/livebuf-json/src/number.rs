@@ -132,7 +132,7 @@ pub(crate) fn fraction(digits: u64, places: usize) -> f64 {
         bits -= 1;
     }
     bits = (bits + (bits & 1)) >> 1;
-    // Rounded up to the next power of two, the bits are one more, and the sum is right, too.
+    // If rounding carries into the next power of two, the sum carries into the exponent.
     let exponent = binary_exponent(places) + i64::from(top) - i64::from(shift);
     f64::from_bits((((exponent + 1022) as u64) << 52) + bits)
 }

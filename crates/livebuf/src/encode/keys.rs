@@ -577,8 +577,10 @@ impl Keys {
             }
         }
         let is_small = self.lists.len() <= MOST_KEPT_LISTS && out.used - start <= MOST_KEPT_SHAPES;
-        if newest != 0 && is_small && !self.has_wide {
-            self.keep_shapes(out, start, newest)?;
+        let keeps = newest != 0 && is_small && !self.has_wide;
+        // Without memory to keep them, the next document writes its own.
+        if keeps && self.keep_shapes(out, start, newest).is_err() {
+            self.kept.lists.clear();
         }
         Ok(newest)
     }
