@@ -366,3 +366,30 @@ fn an_array_that_is_too_long_stays_open() {
     }
     assert_eq!(encoder.finish().unwrap_err().kind(), ErrorKind::BadSequence);
 }
+
+/// The shapes of such a document are copied from the one before, with offsets of other places.
+#[test]
+fn documents_with_the_same_keys_do_not_depend_on_those_before() {
+    let encode = |encoder: &mut Encoder, text: &str| {
+        encoder.begin_object().unwrap();
+        for key in ["a key of many letters", "id", "another key of many letters"] {
+            encoder.key(key).unwrap();
+            encoder.begin_object().unwrap();
+            encoder.key("the text of the value").unwrap();
+            encoder.str(text).unwrap();
+            encoder.key(key).unwrap();
+            encoder.i64(1).unwrap();
+            encoder.end_object().unwrap();
+        }
+        encoder.end_object().unwrap();
+        encoder.finish_one().unwrap().to_vec()
+    };
+    let mut used = Encoder::new();
+    for letters in [3, 8, 30, 7, 200, 64] {
+        let text = "x".repeat(letters);
+        let expected = encode(&mut Encoder::new(), &text);
+        assert_eq!(encode(&mut used, &text), expected, "{letters} letters");
+        livebuf::Doc::open(&expected).unwrap().validate().unwrap();
+        used.restart(livebuf::VecStorage::default(), livebuf::EncodeOptions::default());
+    }
+}
