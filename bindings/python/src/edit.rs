@@ -362,8 +362,9 @@ impl View {
 /// Objects to drop after the lock was given back.
 #[derive(Default)]
 pub(crate) struct Trash {
-    left: Vec<(Py<Document>, Above)>,
-    keys: Vec<Py<PyString>>,
+    pub(crate) documents: Vec<Py<Document>>,
+    pub(crate) above: Vec<Above>,
+    pub(crate) keys: Vec<Py<PyString>>,
 }
 
 /// What an edit of a container takes away while views of it live.
@@ -469,10 +470,10 @@ impl<'a> Aside<'a> {
         for (copy, taken) in &self.copies {
             for view in taken {
                 let above = (!self.is_whole).then_some(Above::Nothing);
-                trash.left.push(view.move_to(copy.bind(py), above));
+                view.move_to(copy.bind(py), above, trash);
             }
         }
-        views.follow_above(document, &mut trash.left);
+        views.follow_above(document, trash);
     }
 }
 

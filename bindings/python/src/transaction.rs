@@ -8,14 +8,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use livebuf::Editor;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::PyTuple;
 
+use crate::edit::Trash;
 use crate::error::{Fault, Held};
 use crate::lock::Kept;
 use crate::memory::Memory;
-use crate::view::{Document, State, Views, new_layout};
-
-const ROLLED_BACK: &str = "it was made within a transaction that was rolled back; look it up again";
+use crate::view::{Document, State, new_layout};
 
 const ELSEWHERE: &str = "the transaction was begun in another thread";
 const OVER: &str = "the transaction is not open";
@@ -63,29 +62,33 @@ impl State {
         }
     }
 
-    /// Rolls back to `depth` open transactions. Returns what is to be dropped after the lock.
-    fn roll_back_to(&mut self, depth: u32, views: &Views) -> Held<Vec<Py<PyString>>> {
+    /// Rolls back to `depth` open transactions.
+    fn roll_back_to(
+        &mut self,
+        depth: u32,
+        document: &Bound<'_, Document>,
+        trash: &mut Trash,
+    ) -> Held<()> {
         let editor: &mut Editor<Memory> = self.editor_mut()?;
-        let mut left = Vec::new();
         if editor.transactions() <= depth {
-            return Ok(left);
+            return Ok(());
         }
         while editor.transactions() > depth {
             editor.rollback_transaction()?;
-            left.extend(views.restore(ROLLED_BACK));
+            document.get().views().restore(document, trash);
         }
         self.edits += 1;
         self.layout = new_layout();
-        Ok(left)
+        Ok(())
     }
 }
 
 /// Edits of which all happen or none: `with doc.transaction(): ...`.
 ///
 /// An exception, or `rollback()`, takes back all edits since the transaction began: the
-/// document's bytes are as they were then. Views are again where they were. Those that were made
-/// within are stale, except of the root. What the edits replaced or removed stays alive for its
-/// views, as a copy, so look these up again. Transactions nest: an inner one can be taken back alone.
+/// document's bytes are as they were then. Views are again where they were, also those of what the
+/// edits replaced or removed. Those that were made within are stale, except of the root.
+/// Transactions nest: an inner one can be taken back alone.
 ///
 /// The edits take place at once. Beside them only the bytes that they overwrite are kept, never a
 /// copy of the document. The document belongs to this thread until the end: other threads wait.
@@ -124,14 +127,13 @@ impl Transaction {
         }
         let document = self.document.get();
         let task = current_task(py);
+        let mut trash = Trash::default();
         let mut state = document.lock(py)?;
         document.begin_edit(py, &mut state)?;
         document.views().save(py)?;
         let editor = state.editor_mut()?;
         if let Err(failure) = editor.begin_transaction() {
-            let saved = document.views().forget_saved();
-            drop(state);
-            drop(saved);
+            document.views().forget_saved(self.document.bind(py), &mut trash);
             return Err(failure.into());
         }
         let depth = editor.transactions();
@@ -153,6 +155,8 @@ impl Transaction {
         if !document.is_kept_here() {
             return Err(Fault::Transaction(if document.is_kept() { ELSEWHERE } else { OVER }));
         }
+        // Dropping these may run Python code, so it happens after the lock.
+        let mut trash = Trash::default();
         let mut state = document.lock(py)?;
         if state.editor()?.transactions() < depth {
             self.depth.store(ENDED, Ordering::Relaxed);
@@ -161,22 +165,21 @@ impl Transaction {
         if document.exports().load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported);
         }
-        let left = state.roll_back_to(if commit { depth } else { depth - 1 }, document.views())?;
-        let mut saved = None;
+        let bound = self.document.bind(py);
+        state.roll_back_to(if commit { depth } else { depth - 1 }, bound, &mut trash)?;
         if commit {
             state.editor_mut()?.commit_transaction()?;
-            saved = document.views().forget_saved();
+            document.views().forget_saved(bound, &mut trash);
             // Committing may lay out bytes anew.
             state.edits += 1;
         }
         self.depth.store(ENDED, Ordering::Relaxed);
-        // Dropping it may run Python code, so that happens after the lock.
         let task = if depth == 1 { state.task.take() } else { None };
         if depth == 1 {
             state.release();
         }
         drop(state);
-        drop((task, left, saved));
+        drop((task, trash));
         Ok(())
     }
 
@@ -233,19 +236,19 @@ impl Drop for Transaction {
                 return;
             }
             // Taken over: this thread's call comes in at once.
+            let mut trash = Trash::default();
             let Ok(mut state) = document.lock(py) else { return };
             if state.hidden.is_some() {
                 state.editor = state.hidden.take();
             }
             let depth = self.depth.load(Ordering::Relaxed);
-            let left = state.roll_back_to(depth - 1, document.views());
-            let rolled_back = left.is_ok();
+            let done = state.roll_back_to(depth - 1, self.document.bind(py), &mut trash);
             let task = if depth == 1 { state.task.take() } else { None };
-            if depth == 1 && rolled_back {
+            if depth == 1 && done.is_ok() {
                 state.release();
             }
             drop(state);
-            drop((task, left.ok()));
+            drop((task, trash));
         });
     }
 }

@@ -27,11 +27,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::decode::{self, CollectorPause};
+use crate::edit::Trash;
 use crate::error::{self, Fault, Held};
 use crate::extended;
 use crate::history::{Move, Step, StepRef};
 use crate::lock::{Guard, Lock};
 use crate::memory::Memory;
+
+const ROLLED_BACK: &str = "it was made within a transaction that was rolled back; look it up again";
+const IN_USE: &str = "another thread used what a transaction had replaced when that was rolled \
+                      back; look it up again";
 
 /// From so many bytes on, work that needs no Python objects lets other threads run.
 pub(crate) const DETACH: usize = 4096;
@@ -386,6 +391,27 @@ pub(crate) enum Above {
     Array(Option<Py<Array>>, usize),
 }
 
+impl Above {
+    fn clone_ref(&self, py: Python<'_>) -> Above {
+        match self {
+            Above::Nothing => Above::Nothing,
+            Above::Object(object, key) => {
+                Above::Object(object.as_ref().map(|object| object.clone_ref(py)), key.clone_ref(py))
+            }
+            Above::Array(array, index) => {
+                Above::Array(array.as_ref().map(|array| array.clone_ref(py)), *index)
+            }
+        }
+    }
+}
+
+/// Where a view was before an open transaction moved it to a copy.
+struct Home {
+    document: Py<Document>,
+    /// What was above the view, if that is another one now.
+    above: Option<Above>,
+}
+
 /// Where a view is.
 struct ViewPlace {
     document: Py<Document>,
@@ -395,6 +421,8 @@ struct ViewPlace {
     slot: Cell<usize>,
     /// Why it cannot be found again, if it cannot.
     gone: Option<&'static str>,
+    /// Where rollbacks take it back to: the last one first, since copies have transactions, too.
+    homes: Vec<Home>,
 }
 
 /// A container of a document, as an [`Object`] or [`Array`] knows it.
@@ -438,9 +466,11 @@ pub(crate) struct Views {
     entries: UnsafeCell<Vec<Entry>>,
     /// Where the views were that lived when each open transaction began.
     saved: UnsafeCell<Vec<Saved>>,
+    /// The views that open transactions moved to copies, and how many were open then.
+    away: UnsafeCell<HashMap<NonNull<View>, usize>>,
 }
 
-pub(crate) type Saved = HashMap<NonNull<View>, (u64, Option<Py<PyString>>)>;
+type Saved = HashMap<NonNull<View>, (u64, Option<Py<PyString>>)>;
 
 // SAFETY: as the type says.
 unsafe impl Send for Views {}
@@ -500,6 +530,12 @@ impl Views {
         unsafe { &mut *self.saved.get() }
     }
 
+    #[allow(clippy::mut_from_ref, reason = "as above")]
+    fn away(&self) -> &mut HashMap<NonNull<View>, usize> {
+        // SAFETY: as above.
+        unsafe { &mut *self.away.get() }
+    }
+
     /// How many there are.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -534,9 +570,14 @@ impl Views {
         } else if entries.is_empty() && entries.capacity() > 1024 {
             *entries = Vec::new();
         }
+    }
+
+    /// Forgets where a view was that lives no more.
+    fn forget(&self, view: &View) {
         for saved in self.saved() {
             saved.remove(&view.into());
         }
+        self.away().remove(&view.into());
     }
 
     /// The index of a view in the array above.
@@ -656,12 +697,8 @@ impl Views {
         left
     }
 
-    /// Moves views to the documents to which views above them were moved. Returns what they held.
-    pub(crate) fn follow_above(
-        &self,
-        document: &Bound<'_, Document>,
-        left: &mut Vec<(Py<Document>, Above)>,
-    ) {
+    /// Moves views to the documents to which views above them were moved.
+    pub(crate) fn follow_above(&self, document: &Bound<'_, Document>, trash: &mut Trash) {
         let (py, mut slot) = (document.py(), 0);
         while let Some(entry) = self.entries().get(slot) {
             // SAFETY: views in here live.
@@ -676,7 +713,7 @@ impl Views {
                     // this place of the list afterwards.
                     let is_below = view.parent().is_some_and(View::is_root);
                     let place = is_below.then(|| view.below_root(py));
-                    left.push(view.move_to(&above.document(py), place));
+                    view.move_to(&above.document(py), place, trash);
                 }
                 None => slot += 1,
             }
@@ -702,15 +739,32 @@ impl Views {
     }
 
     /// A transaction was committed.
-    pub(crate) fn forget_saved(&self) -> Option<Saved> {
-        self.saved().pop()
+    pub(crate) fn forget_saved(&self, document: &Bound<'_, Document>, trash: &mut Trash) {
+        let depth = self.saved().len();
+        let saved = self.saved().pop().unwrap_or_default();
+        trash.keys.extend(saved.into_values().filter_map(|(_, key)| key));
+        self.away().retain(|view, moved| {
+            *moved = (*moved).min(depth.saturating_sub(1));
+            if *moved == 0 {
+                // SAFETY: views in here live.
+                unsafe { view.as_ref() }.stay_away(document, trash);
+            }
+            *moved > 0
+        });
     }
 
     /// A transaction was rolled back: views are where they were when it began, and younger ones
-    /// are gone. Returns what is to be dropped later.
-    pub(crate) fn restore(&self, why: &'static str) -> Vec<Py<PyString>> {
+    /// are gone.
+    pub(crate) fn restore(&self, document: &Bound<'_, Document>, trash: &mut Trash) {
+        let depth = self.saved().len();
         let mut saved = self.saved().pop().unwrap_or_default();
-        let mut left = Vec::new();
+        self.away().retain(|view, moved| {
+            if *moved == depth {
+                // SAFETY: views in here live.
+                unsafe { view.as_ref() }.come_back(document, saved.contains_key(view), trash);
+            }
+            *moved < depth
+        });
         for entry in self.entries() {
             if entry.above == ROOT {
                 continue;
@@ -724,16 +778,15 @@ impl Views {
                     place.gone = None;
                     (entry.above, entry.at) = (view.above(), at);
                     if let (Above::Object(_, key), Some(before)) = (&mut place.above, before) {
-                        left.push(std::mem::replace(key, before));
+                        trash.keys.push(std::mem::replace(key, before));
                     }
                 }
                 _ => {
-                    place.gone = Some(why);
+                    place.gone = Some(ROLLED_BACK);
                     entry.above = GONE;
                 }
             }
         }
-        left
     }
 
     /// Any place may hold something else than its views saw: all but those of the root are gone.
@@ -748,7 +801,13 @@ impl Views {
 
 impl Drop for View {
     fn drop(&mut self) {
-        self.place().document.get().views().remove(self);
+        let place = self.place();
+        let views = place.document.get().views();
+        views.remove(self);
+        views.forget(self);
+        for home in &place.homes {
+            home.document.get().views().forget(self);
+        }
     }
 }
 
@@ -757,7 +816,14 @@ impl View {
     /// place in memory.
     pub(crate) fn new(document: Py<Document>, above: Above, node: NodeId) -> View {
         let slot = Cell::new(usize::MAX);
-        View(UnsafeCell::new(ViewPlace { document, above, node, slot, gone: None }))
+        View(UnsafeCell::new(ViewPlace {
+            document,
+            above,
+            node,
+            slot,
+            gone: None,
+            homes: Vec::new(),
+        }))
     }
 
     /// Tells the document of the view, which must not move in memory any more.
@@ -766,31 +832,88 @@ impl View {
         self.place().document.get().views().add(py, self);
     }
 
-    /// Moves the view to another document, where it is found again along its chain. Returns what
-    /// the view held before. The locks of both documents must be held.
+    /// Moves the view to another document, where it is found again along its chain. The locks of
+    /// both documents must be held.
     pub(crate) fn move_to(
         &self,
         document: &Bound<'_, Document>,
         above: Option<Above>,
-    ) -> (Py<Document>, Above) {
+        trash: &mut Trash,
+    ) {
         let py = document.py();
         let index = match self.place().above {
             Above::Array(..) => Some(self.index()),
             _ => None,
         };
-        self.place().document.get().views().remove(self);
         // SAFETY: both documents' locks are held, and nobody has a reference into the place.
         let place = unsafe { &mut *self.0.get() };
-        let left = std::mem::replace(&mut place.document, document.clone().unbind());
-        let above = match above {
-            Some(above) => std::mem::replace(&mut place.above, above),
-            None => Above::Nothing,
-        };
+        let views = place.document.get().views();
+        views.remove(self);
+        let before = above.is_some().then(|| place.above.clone_ref(py));
+        match (views.saved().len(), place.homes.last_mut()) {
+            (0, None) => {}
+            (0, Some(home)) => home.above = home.above.take().or(before),
+            (depth, _) => {
+                views.away().insert(self.into(), depth);
+                place.homes.push(Home { document: place.document.clone_ref(py), above: before });
+            }
+        }
+        trash.documents.push(std::mem::replace(&mut place.document, document.clone().unbind()));
+        trash.above.extend(above.map(|above| std::mem::replace(&mut place.above, above)));
         if let (Above::Array(_, at), Some(index)) = (&mut place.above, index) {
             *at = index;
         }
         self.keep(py);
-        (left, above)
+    }
+
+    /// The transactions that moved the view away from a document were committed.
+    fn stay_away(&self, document: &Bound<'_, Document>, trash: &mut Trash) {
+        // SAFETY: this thread is attached, and nobody keeps a reference into the homes.
+        let homes = unsafe { &mut (*self.0.get()).homes };
+        let Some(at) = homes.iter().position(|home| home.document.is(document)) else { return };
+        let mut home = homes.remove(at);
+        // What was above it matters for the document where it was before.
+        if let Some(before) = at.checked_sub(1).and_then(|at| homes.get_mut(at)) {
+            before.above = before.above.take().or_else(|| home.above.take());
+        }
+        trash.documents.push(home.document);
+        trash.above.extend(home.above);
+    }
+
+    /// Takes the view back to a document of which a transaction was rolled back, if it was there
+    /// before, as views of the root always were. Otherwise the view is gone. So it is if another
+    /// thread reads the copy just now: to wait for it here could be for ever.
+    fn come_back(&self, document: &Bound<'_, Document>, was_there: bool, trash: &mut Trash) {
+        let py = document.py();
+        let now = self.document(py);
+        let copy = now.get().free(py);
+        // SAFETY: this thread is attached, nobody keeps a reference into the place, and its other
+        // parts are changed under the locks of both documents only.
+        let place = unsafe { &mut *self.0.get() };
+        let Some(at) = place.homes.iter().position(|home| home.document.is(document)) else {
+            return;
+        };
+        // Whatever is let go of may be the last to know a view, so all of it goes to the trash.
+        let mut above = None;
+        for home in place.homes.drain(at..).rev() {
+            if !home.document.is(document) {
+                home.document.get().views().forget(self);
+            }
+            if home.above.is_some() {
+                trash.above.extend(std::mem::replace(&mut above, home.above));
+            }
+            trash.documents.push(home.document);
+        }
+        let is_root = matches!((&above, &place.above), (None, Above::Nothing));
+        if copy.is_none() || !(was_there || is_root) {
+            trash.above.extend(above);
+            return self.leave(if was_there || is_root { IN_USE } else { ROLLED_BACK });
+        }
+        now.get().views().remove(self);
+        place.gone = None;
+        trash.documents.push(std::mem::replace(&mut place.document, document.clone().unbind()));
+        trash.above.extend(above.map(|above| std::mem::replace(&mut place.above, above)));
+        self.keep(py);
     }
 
     /// The view cannot be found again. The document's lock must be held.

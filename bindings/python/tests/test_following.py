@@ -8,7 +8,7 @@ import pickle
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import livebuf
@@ -148,30 +148,59 @@ def play(chance: random.Random) -> None:
         doc.remove_all("$[?@.n > $least && @.n < 900]", least=least)
         model[:] = [row for row in model if not least < row["n"] < 900]
 
-    def roll_back() -> None:
-        before = copy.deepcopy(model)
-        with doc.transaction() as changes:
-            for _ in range(3):
-                if model:
-                    array.insert(0, new())
-                    array.sort(key=lambda row: row["n"] % 5)
-            changes.rollback()
-        assert model == before
+    def change_root() -> None:
+        doc.root = [new()]
+        if held:
+            edit()
 
-    steps: list[Callable[[], None]] = [hold, insert, delete, pop, splice, swap, sort, reverse]
-    steps += [edit, patch, remove_all, roll_back, doc.compact, hold, insert]
-    done = []
-    for _ in range(40):
-        step = chance.choice(steps)
-        done.append(step.__name__)
-        step()
+    def transact(depth: int = 1) -> None:
+        """All steps, within a transaction that is rolled back more often than not. Edits of what
+        was away before are none of its own, so they stay."""
+        before, known = [(plain, copy.copy(plain)) for plain in below(model)], list(held)
+        with doc.transaction() as changes:
+            for _ in range(chance.randrange(1, 6)):
+                if depth < 3 and chance.random() < 0.2:
+                    transact(depth + 1)
+                else:
+                    step(chance.choice(steps))
+            if chance.random() < 0.4:
+                return
+            if chance.random() < 0.3:
+                change_root()
+            changes.rollback()
+        for plain, was in before:
+            plain.clear()
+            plain.extend(was) if isinstance(plain, list) else plain.update(was)
+        for view, _ in held[len(known) :]:
+            with pytest.raises(livebuf.StaleError, match="rolled back"):
+                len(view)
+        held[:] = known
+
+    done: list[str] = []
+
+    def step(make: Callable[[], None]) -> None:
+        done.append(make.__name__)
+        make()
         assert array == model, done
         for view, plain in held:
             assert view == plain, done
             if isinstance(plain, dict):
                 is_there = any(row is plain for row in model)
                 assert (view.document is doc) == is_there, done
+
+    steps: list[Callable[[], None]] = [hold, insert, delete, pop, splice, swap, sort, reverse]
+    steps += [edit, edit, patch, remove_all, hold, insert]
+    for _ in range(40):
+        step(chance.choice([*steps, doc.compact, transact, transact]))
     doc.validate()
+
+
+def below(plain: Any) -> Iterator[Any]:
+    """Lists and dicts, with all that are in them."""
+    if isinstance(plain, (dict, list)):
+        yield plain
+        for inner in plain.values() if isinstance(plain, dict) else plain:
+            yield from below(inner)
 
 
 def test_by_chance(chance: random.Random) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import threading
+import time
 from pathlib import Path
 
 import livebuf
@@ -71,10 +72,140 @@ def test_views_are_back_after_rolling_back(doc: livebuf.Document) -> None:
         changes.rollback()
     assert root["n"] == 1 and len(root["rows"]) == 2
     assert row["a"] == 1 and row.document is doc
-    with pytest.raises(livebuf.StaleError, match="rolled back"):
-        inserted["a"]
-    assert removed["a"] == 2, "what was removed lives on as a copy"
+    for made_within in (inserted, removed):
+        with pytest.raises(livebuf.StaleError, match="rolled back"):
+            made_within["a"]
     assert doc["rows"][1]["a"] == 2
+
+
+def test_views_of_what_was_replaced_are_back_after_rolling_back() -> None:
+    """Bug: they stayed with copies, and edits through them were lost."""
+    doc = livebuf.from_json('{"a": {"b": [{"c": 1}]}, "z": {}}')
+    root, a, b, c = doc.root, doc["a"], doc["a"]["b"], doc["a"]["b"][0]
+    with doc.transaction() as changes:
+        doc["a"] = {"b": []}
+        c["within"] = True
+        b.insert(0, {"c": 0})
+        removed = b.pop(1)
+        assert a == {"b": [{"c": 0}]} and c == {"c": 1, "within": True} == removed
+        doc.root = [1]
+        assert root["z"] == {} and doc == [1] and root.document is not doc
+        changes.rollback()
+    assert removed == {"c": 1, "within": True}, "what pop returned was never in the document"
+    assert all(view.document is doc for view in (root, a, b, c))
+    c["d"], a["e"], root["f"] = 2, 3, 4
+    b.append(5)
+    assert doc == {"a": {"b": [{"c": 1, "d": 2}, 5], "e": 3}, "z": {}, "f": 4}
+    with doc.transaction():
+        doc["a"] = {}
+    c["d"] = a["e"] = 0
+    assert doc["a"] == {} and a["b"][0]["d"] == 0 and a.document is not doc
+
+
+def test_views_of_what_was_replaced_go_back_as_far_as_is_rolled_back() -> None:
+    doc = livebuf.from_json('{"a": {"b": {}}}')
+    a, b = doc["a"], doc["a"]["b"]
+    with doc.transaction() as outer:
+        with doc.transaction() as inner:
+            del doc["a"]
+            assert a.document is not doc
+            inner.rollback()
+        assert a.document is doc
+        with doc.transaction():
+            doc["a"] = {"new": {}}
+        with doc.transaction() as inner:
+            made_within = doc["a"]["new"]
+            doc["a"] = {}
+            b["c"] = 1
+            inner.rollback()
+        assert a.document is not doc and a == {"b": {"c": 1}}, "as before the inner one"
+        outer.rollback()
+    assert a.document is doc is b.document and doc == {"a": {"b": {}}}
+    with pytest.raises(livebuf.StaleError, match="rolled back"):
+        len(made_within)
+
+
+@pytest.mark.parametrize("whole_first", [False, True])
+def test_copies_have_transactions_of_their_own(whole_first: bool) -> None:
+    doc = livebuf.from_json('{"a": {"b": {"c": {}}}}')
+    a, b, c = doc["a"], doc["a"]["b"], doc["a"]["b"]["c"]
+    with doc.transaction() as changes:
+        del doc["a"]
+        aside = a.document
+        within = aside.transaction()
+        within.__enter__()
+        a["b"] = 1
+        assert b.document not in (doc, aside) and b == {"c": {}}
+        if whole_first:
+            changes.rollback()
+        else:
+            within.rollback()
+            assert b.document is aside and a == {"b": {"c": {}}}
+            changes.rollback()
+    if whole_first:
+        # The copy belongs to its transaction, so its view cannot leave it. Others can.
+        with pytest.raises(livebuf.StaleError, match="used what"):
+            len(a)
+        within.rollback()
+        a = doc["a"]
+    for view in (a, b, c) if not whole_first else (a,):
+        view["here"] = True
+    assert doc["a"]["here"] and a.document is doc
+
+
+def test_what_is_let_go_of_within_a_transaction() -> None:
+    doc = livebuf.Document.from_python([{"n": {"m": n}} for n in range(2000)])
+    held = [(row, row["n"]) for row in doc.root]
+    with doc.transaction() as changes:
+        doc.root.clear()
+        with doc.transaction():
+            doc.root.append({"n": {}})
+            held.append((doc[0], doc[0]["n"]))
+            doc.root.clear()
+        del held[::2]
+        gc.collect()
+        changes.rollback()
+    for row, inner in held:
+        inner["m"] += 1
+        row["seen"] = True
+    assert sum(row["n"]["m"] for row in doc.root) == sum(range(2000)) + 1000
+
+
+def test_a_thread_that_uses_a_copy_while_its_transaction_is_rolled_back() -> None:
+    """Then the view is gone, or it is back: edits through it are never lost in silence."""
+    doc = livebuf.Document.from_python({"a": {"texts": ["x" * 50] * 40_000}})
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                assert len(livebuf.to_json(view)) > 2_000_000
+            except livebuf.StaleError:
+                pass
+            except BaseException as failure:
+                failures.append(failure)
+
+    view = doc["a"]
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(100):
+        view = doc["a"]
+        with doc.transaction() as changes:
+            doc["a"] = {}
+            copied = view.document
+            assert copied is not doc
+            time.sleep(0.002)
+            changes.rollback()
+        try:
+            view["edited"] = number
+        except livebuf.StaleError as failure:
+            assert "another thread" in str(failure)
+            continue
+        assert doc["a"]["edited"] == number
+    stop.set()
+    reader.join()
+    assert not failures
 
 
 def test_views_are_back_after_each_savepoint(doc: livebuf.Document) -> None:
