@@ -58,20 +58,14 @@ pub(crate) fn non_finite(name: &str) -> PyResult<NonFinite> {
     }
 }
 
-/// What serves one call after another: an encoder's tables, and memory to encode in.
-struct Scratch {
-    encoder: Box<Encoder<Memory>>,
-    memory: Memory,
-    keys: Vec<Option<Py<PyAny>>>,
-    classes: Classes,
-}
-
 thread_local! {
-    static KEPT: Cell<Option<Scratch>> = const { Cell::new(None) };
+    /// What serves one call after another: an encoder with its tables and memory to encode in, and
+    /// what is known of keys and classes.
+    static KEPT: Cell<Option<Box<ObjectWalk>>> = const { Cell::new(None) };
 }
 
 /// Bigger documents stay where they were encoded.
-const KEPT_DOCUMENT: usize = 1 << 20;
+const KEPT_DOCUMENT: u64 = 1 << 20;
 
 /// An encoder with more memory is not kept. To get that memory from the system anew takes a sixth of
 /// the time of a list of ten thousand objects.
@@ -83,11 +77,19 @@ pub(crate) fn document(
     default: Option<Py<PyAny>>,
     options: EncodeOptions,
 ) -> PyResult<Editor<Memory>> {
-    let copy = |document: &Editor<Memory>| {
-        let memory = Memory::own(object.py(), document.as_bytes().len())?;
-        document.copy_to(memory).map_err(error::raise)
-    };
-    encode(object, default, options, copy, Ok)
+    encode(object, default, options, |encoder| {
+        let document = encoder.finish_one()?;
+        let used = document.as_bytes().len();
+        if used as u64 > KEPT_DOCUMENT {
+            return Ok((Ok(document), encoder.restart(Memory::nothing(), options)));
+        }
+        let memory = Memory::own(object.py(), used);
+        let copy = memory.and_then(|memory| document.copy_to(memory).map_err(error::raise));
+        let mut memory = document.into_storage();
+        // For the next document, and so that nothing stays of this.
+        memory.bytes_mut()[..used].fill(0);
+        Ok((copy, encoder.restart(memory, options)))
+    })
 }
 
 /// Encodes a Python object: the document's bytes.
@@ -97,58 +99,41 @@ pub(crate) fn bytes<'py>(
     options: EncodeOptions,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = object.py();
-    let copy = |document: &Editor<Memory>| error::bytes(py, document.as_bytes());
-    encode(object, default, options, copy, |document| {
+    encode(object, default, options, |encoder| {
+        if encoder.pending_bytes() <= KEPT_DOCUMENT {
+            return encoder.finish_with(|bytes| error::bytes(py, bytes));
+        }
+        let document = encoder.finish_one()?;
         let used = document.as_bytes().len();
-        document.into_storage().into_bytes(py, used)
+        let bytes = document.into_storage().into_bytes(py, used);
+        Ok((bytes, encoder.restart(Memory::nothing(), options)))
     })
 }
 
-/// Encodes a Python object; of a small document `copy` makes what is wanted, and the memory
-/// that it was encoded in serves the next. So does the encoder.
+/// Encodes a Python object. `finish` makes what is wanted of the finished document, and begins the
+/// next one; it returns whether the numbers of key lists stand for the same keys then.
 fn encode<R>(
     object: &Bound<'_, PyAny>,
     default: Option<Py<PyAny>>,
     options: EncodeOptions,
-    copy: impl FnOnce(&Editor<Memory>) -> PyResult<R>,
-    take: impl FnOnce(Editor<Memory>) -> PyResult<R>,
+    finish: impl FnOnce(&mut Encoder<Memory>) -> livebuf::Result<(PyResult<R>, bool)>,
 ) -> PyResult<R> {
     // A `default` that comes back here finds none, and takes a new one.
-    let (encoder, keys, classes) = match KEPT.take() {
-        Some(Scratch { mut encoder, memory, mut keys, classes }) => {
-            if !encoder.restart(memory, options) {
-                keys.clear();
-            }
-            (encoder, keys, classes)
-        }
-        None => {
-            let encoder = Box::new(Encoder::in_storage(Memory::nothing(), options));
-            (encoder, Vec::new(), Classes::default())
-        }
-    };
-    let containers = Vec::new();
-    let mut walk = ObjectWalk { containers, keys, classes, ..ObjectWalk::new(encoder, default) };
-    if let Err(failure) = walk.value(object.as_borrowed()) {
-        return Err(failure.into_error(object.py()));
-    }
-    let document = walk
-        .encoder
-        .finish_one()
+    let mut walk = KEPT.take().unwrap_or_else(|| Box::new(ObjectWalk::new(None)));
+    walk.encoder.set_options(options);
+    walk.default = default;
+    walk.value(object.as_borrowed()).map_err(|failure| failure.into_error(object.py()))?;
+    let (made, has_lists) = finish(&mut walk.encoder)
         .map_err(|error| Box::<Failure>::from(error).into_error(object.py()))?;
-    let used = document.as_bytes().len();
-    let (made, memory) = if used > KEPT_DOCUMENT {
-        (take(document), Memory::nothing())
-    } else {
-        let made = copy(&document);
-        let mut memory = document.into_storage();
-        // For the next document, and so that nothing stays of this.
-        memory.bytes_mut()[..used].fill(0);
-        (made, memory)
-    };
-    let ObjectWalk { encoder, keys, mut classes, .. } = walk;
-    if encoder.kept_bytes() <= KEPT_ENCODER {
-        classes.end();
-        KEPT.set(Some(Scratch { encoder, memory, keys, classes }));
+    // Where nothing failed, the walk is as it began.
+    walk.default = None;
+    if walk.encoder.kept_bytes() <= KEPT_ENCODER {
+        if !has_lists {
+            walk.keys.clear();
+        }
+        walk.classes.end();
+        (walk.defaults, walk.models, walk.declared) = (0, 0, None);
+        KEPT.set(Some(walk));
     }
     made
 }
@@ -171,9 +156,7 @@ pub(crate) fn rows(
     most_bytes: u64,
 ) -> PyResult<Rows> {
     let py = iterator.py();
-    let encoder = Encoder::in_storage(Memory::nothing(), EncodeOptions::default());
-    let encoder = Box::new(encoder);
-    let mut walk = ObjectWalk::new(encoder, default);
+    let mut walk = ObjectWalk::new(default);
     let raise = |failure: Box<Failure>| failure.into_error(py);
     walk.encoder.begin_array().map_err(|error| raise(error.into()))?;
     let (mut count, mut more) = (0, true);
@@ -310,7 +293,7 @@ impl<T> At<T> for Encoded<T> {
 const DEFAULTS: u32 = 254;
 
 struct ObjectWalk {
-    encoder: Box<Encoder<Memory>>,
+    encoder: Encoder<Memory>,
     default: Option<Py<PyAny>>,
     /// The open containers, to recognise circles.
     containers: Vec<*mut ffi::PyObject>,
@@ -356,9 +339,9 @@ fn any_text<'a>(string: Borrowed<'a, '_, PyAny>) -> PyResult<&'a str> {
 }
 
 impl ObjectWalk {
-    fn new(encoder: Box<Encoder<Memory>>, default: Option<Py<PyAny>>) -> ObjectWalk {
+    fn new(default: Option<Py<PyAny>>) -> ObjectWalk {
         ObjectWalk {
-            encoder,
+            encoder: Encoder::in_storage(Memory::nothing(), EncodeOptions::default()),
             default,
             containers: Vec::new(),
             keys: Vec::new(),

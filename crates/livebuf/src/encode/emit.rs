@@ -4,6 +4,7 @@ use super::encoder::Encoder;
 use super::keys::KeyList;
 use super::plan::{Below, Dictionary, MISSING, Places, Plan, Planner};
 use super::room::{LARGE, PLACE};
+use super::shred::Shred;
 use super::stack::{
     TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_ABSORBED_TENSOR, TAG_LOOSE, TAG_LOOSE_UUID,
     TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, pairs, places,
@@ -63,7 +64,7 @@ impl<S: Storage> Encoder<S> {
         self.check_places()?;
         self.room_for_plan(start)?;
         let (listed, end) = (self.places.len(), self.cells.len());
-        let plan = self.planner().array(start, end)?;
+        let plan = self.planner().0.array(start, end)?;
         if plan.column != ColumnType::Struct {
             self.places.truncate(listed);
             return Ok(None);
@@ -115,10 +116,11 @@ impl<S: Storage> Encoder<S> {
         if self.shred.due == usize::MAX {
             return Ok(None);
         }
-        self.shred()?;
-        let shred = core::mem::take(&mut self.shred);
-        let plan = shred.plan(&mut self.planner());
-        self.shred = shred;
+        if !self.take_rows_apart()? {
+            return Ok(None);
+        }
+        let (mut planner, shred) = self.planner();
+        let plan = shred.plan(&mut planner);
         if plan.is_none() {
             self.put_together()?;
         }
@@ -147,8 +149,9 @@ impl<S: Storage> Encoder<S> {
         Ok(())
     }
 
-    fn planner(&mut self) -> Planner<'_> {
-        Planner {
+    /// What plans, and the rows that are taken apart.
+    fn planner(&mut self) -> (Planner<'_>, &Shred) {
+        let planner = Planner {
             tags: &self.tags,
             cells: &self.cells,
             lists: &self.keys.lists,
@@ -158,11 +161,12 @@ impl<S: Storage> Encoder<S> {
             min_width: self.options.min_width,
             tables: self.options.tables,
             places: &mut self.places,
-        }
+        };
+        (planner, &self.shred)
     }
 
     fn plan(&mut self, start: usize, end: usize) -> Result<Plan> {
-        let plan = self.planner().array(start, end)?;
+        let plan = self.planner().0.array(start, end)?;
         Ok(self.absorbed(plan))
     }
 

@@ -195,10 +195,22 @@ impl<S: Storage> Encoder<S> {
     /// documents before, too, as long as they are few, since the next one often has the same.
     ///
     /// Returns whether the numbers of [key lists](Self::key_list) stand for the same keys as before.
-    pub fn restart(&mut self, storage: S, mut options: EncodeOptions) -> bool {
+    pub fn restart(&mut self, storage: S, options: EncodeOptions) -> bool {
+        self.out.storage = storage;
+        self.set_options(options);
+        self.begin_next()
+    }
+
+    /// Options for the document that begins now. Its first value must not have come.
+    pub fn set_options(&mut self, mut options: EncodeOptions) {
         options.limits = options.limits.cut();
+        self.out.limit = options.limits.document;
         self.options = options;
-        self.out = Output::new(storage, options.limits.document);
+    }
+
+    /// Begins a new document, behind the header. Returns what [`restart`](Self::restart) does.
+    pub(super) fn begin_next(&mut self) -> bool {
+        self.out.used = HEADER_SIZE as usize;
         self.clear_values();
         let has_lists = self.first_list == 0 && self.keys.keep();
         if !has_lists {

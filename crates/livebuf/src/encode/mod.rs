@@ -901,6 +901,31 @@ impl<S: Storage> Encoder<S> {
         Ok((core::mem::take(&mut self.out.storage), used, self.options.limits))
     }
 
+    /// Finishes the document where it was encoded, and calls `read` with its bytes. Then they are
+    /// wiped, and the next document begins in the same storage, with the same options: many small
+    /// documents cost no memory. Returns what `read` and [`restart`](Self::restart) do.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    ///
+    /// ```
+    /// use livebuf::Encoder;
+    /// let (mut encoder, mut laps) = (Encoder::new(), Vec::new());
+    /// for lap in 1..=3 {
+    ///     encoder.u64(lap)?;
+    ///     laps.push(encoder.finish_with(<[u8]>::to_vec)?.0);
+    /// }
+    /// assert_eq!(livebuf::Doc::open(&laps[2])?.root().as_u64()?, Some(3));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn finish_with<R>(&mut self, read: impl FnOnce(&[u8]) -> R) -> Result<(R, bool)> {
+        let used = self.complete()? as usize;
+        let bytes = &mut self.out.bytes_mut()[..used];
+        let result = read(bytes);
+        bytes.fill(0);
+        Ok((result, self.begin_next()))
+    }
+
     /// Writes the shapes and the header. The count of used bytes.
     fn complete(&mut self) -> Result<u32> {
         if !self.frames.is_empty() || self.cells.len() != 1 {

@@ -11,7 +11,7 @@ use crate::store::target::Target;
 pub(super) struct Output<S> {
     pub(super) storage: S,
     pub(super) used: usize,
-    limit: u64,
+    pub(super) limit: u64,
 }
 
 impl<S: Storage> Output<S> {

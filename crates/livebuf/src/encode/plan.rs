@@ -365,6 +365,8 @@ pub(super) struct Dictionary {
 /// Slots below which a column gets no dictionary.
 const LEAST_CODES: u32 = 8;
 const MOST_TEXTS: u64 = 1 << 16;
+/// A dictionary of at most so many texts is searched, and there is room for them at once.
+const FEW_TEXTS: usize = 16;
 
 impl Dictionary {
     /// The dictionary of `count` values, and how many slots have each text. `None` where it would
@@ -389,7 +391,8 @@ impl Dictionary {
                 }
             }
         }
-        let mut dictionary = Dictionary { texts: Vec::new(), codes: Vec::new() };
+        let room = Vec::with_capacity(most.min(FEW_TEXTS));
+        let mut dictionary = Dictionary { texts: room, codes: Vec::new() };
         let (mut slots, mut absent) = (alloc::vec![0; count as usize], 0);
         codes.clear();
         // Some codes, by a few bits of their texts' cells: most texts that repeat are found so.
@@ -450,6 +453,12 @@ impl Dictionary {
         // Single texts are not searched.
         if is_single {
             return self.add(tag, cell, most);
+        }
+        if most <= FEW_TEXTS {
+            return match self.texts.iter().position(|text| text.1 == cell) {
+                Some(code) => Some(code as u16),
+                None => self.add(tag, cell, most),
+            };
         }
         codes.make_room().ok()?;
         let hash = codes.hash(cell);

@@ -31,9 +31,20 @@ pub(super) enum Came {
 const FEWEST_ROWS: usize = 8;
 
 impl<S: Storage> Encoder<S> {
-    /// Takes the waiting rows apart. If they are not alike, puts all rows back.
+    /// Takes the waiting rows apart, and expects more like them.
     #[inline(never)]
     pub(super) fn shred(&mut self) -> Result<()> {
+        if self.take_rows_apart()? {
+            if self.shred.events.is_empty() {
+                self.expect();
+            }
+            self.expect_rows();
+        }
+        Ok(())
+    }
+
+    /// Takes the waiting rows apart. If they are not alike, puts all rows back: false.
+    pub(super) fn take_rows_apart(&mut self) -> Result<bool> {
         self.check_values()?;
         let (from, end) = (self.shred.from, self.cells.len());
         let rows = self.shred.find_rows(&self.tags, &self.cells)?;
@@ -42,7 +53,7 @@ impl<S: Storage> Encoder<S> {
             self.expect_more(rows as u64, awaited as u64);
         }
         let learned = match (self.shred.steps.is_empty(), rows == 0) {
-            (_, true) => return Ok(()),
+            (_, true) => return Ok(self.shred.rows > 0),
             (false, _) => true,
             (true, _) => {
                 // No document holds as many values, and numbers of places are shorter.
@@ -52,7 +63,8 @@ impl<S: Storage> Encoder<S> {
             }
         };
         if !learned || end >= MISSING as usize || !self.shred.take_apart(&self.tags, &self.cells)? {
-            return self.put_together();
+            self.put_together()?;
+            return Ok(false);
         }
         self.cells.truncate(from);
         self.tags.truncate(from);
@@ -60,11 +72,7 @@ impl<S: Storage> Encoder<S> {
         self.tags.extend_from_slice(&self.shred.scratch.tags);
         self.shred.from = self.cells.len();
         self.shred.due = self.shred.from + CHUNK;
-        if self.shred.events.is_empty() {
-            self.expect();
-        }
-        self.expect_rows();
-        Ok(())
+        Ok(true)
     }
 
     /// Lists the events of an expected row.
@@ -318,11 +326,11 @@ impl<S: Storage> Encoder<S> {
     /// Puts all rows back as they waited, and takes none apart again.
     #[cold]
     pub(super) fn put_together(&mut self) -> Result<()> {
-        let mut shred = core::mem::take(&mut self.shred);
-        self.shred.stop();
-        if shred.rows == 0 {
+        if self.shred.rows == 0 {
+            self.shred.stop();
             return Ok(());
         }
+        let mut shred = core::mem::take(&mut self.shred);
         let count = self.cells.len() - shred.start;
         let (mut cells, mut tags) = (vec_for(count)?, vec_for(count)?);
         cells.extend(self.cells.drain(shred.start..));

@@ -381,10 +381,13 @@ impl Shred {
             Holds::Value => return Some((self.leaf(planner, step.column, &step.values), 0)),
             Holds::Object(list) => {
                 let keys = planner.path(list);
-                let columns = keys.iter().map(|_| self.column(planner, at, depth + 1));
-                let (columns, least): (Vec<_>, Vec<_>) =
-                    columns.collect::<Option<Vec<_>>>()?.into_iter().unzip();
-                let least = self.objects_size(keys.len() as u32) + least.iter().sum::<u64>();
+                let mut columns = Vec::with_capacity(keys.len());
+                let mut least = self.objects_size(keys.len() as u32);
+                for _ in &keys {
+                    let (column, within) = self.column(planner, at, depth + 1)?;
+                    columns.push(column);
+                    least += within;
+                }
                 (TAG_OBJECT, least, Planner::struct_of(keys, columns, false, None))
             }
             Holds::Array => {
