@@ -17,7 +17,7 @@ use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList, PySlice, PyTuple};
 use crate::decode;
 use crate::encode;
 use crate::error::{self, expected};
-use crate::export::{Rows, named, with_column};
+use crate::export::{self, Rows, named, with_column};
 use crate::memory::Memory;
 use crate::remote::Remote;
 use crate::search::{Between, Span};
@@ -88,6 +88,8 @@ struct GroupsMet {
     identity: [u8; 8],
     types: Arc<Types>,
     spans: Mutex<HashMap<Vec<String>, Spans>>,
+    /// In how many of the first groups no row has a key with dots in it.
+    absent: Mutex<HashMap<String, usize>>,
     /// The rows that are no group yet, of as many bytes of the file. They lie in many frames, and
     /// each export needs them twice: for its schema and for its rows.
     tail: Mutex<Option<(u64, Group)>>,
@@ -118,6 +120,19 @@ impl GroupsMet {
         let group = reader.group(index)?;
         *kept() = group.clone().map(|group| (bytes, group));
         Ok(group)
+    }
+
+    /// A group of the log. In the first `settled` ones nothing will change.
+    fn group(
+        &self,
+        reader: &LogReader,
+        settled: usize,
+        index: usize,
+    ) -> livebuf_log::Result<Option<Group>> {
+        match index < settled {
+            true => reader.group(index),
+            false => self.tail(reader, index),
+        }
     }
 
     /// Finds the least and the greatest value of a group's column, and remembers them.
@@ -571,9 +586,10 @@ impl Log {
     }
 
     /// These columns only, in this order, for Arrow. A column is named by its key, by keys with
-    /// dots between them (`"user.id"`) or by a tuple of keys.
+    /// dots between them (`"user.id"`) or by a tuple of keys. If any row has a key `"user.id"`, the
+    /// text means that one; the tuple `("user", "id")` always means keys within each other.
     fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<LogColumns> {
-        self.columns(py)?.select(columns)
+        self.columns(py)?.select(py, columns)
     }
 
     /// The rows whose value in a column lies between two bounds, both included, for Arrow. The
@@ -595,7 +611,7 @@ impl Log {
         low: &Bound<'_, PyAny>,
         high: &Bound<'_, PyAny>,
     ) -> PyResult<LogColumns> {
-        self.columns(py)?.between(column, low, high)
+        self.columns(py)?.between(py, column, low, high)
     }
 
     /// A `pandas.DataFrame` of the columns: as `Table.to_pandas`.
@@ -852,11 +868,7 @@ impl Documents for InLog {
     }
 
     fn document(&self, index: usize) -> Result<Arc<dyn Document>, Refused> {
-        let group = match index < self.found.1 {
-            true => self.reader.group(index)?,
-            false => self.found.0.tail(&self.reader, index)?,
-        };
-        match group {
+        match self.found.0.group(&self.reader, self.found.1, index)? {
             Some(group) => Ok(Arc::clone(group.document()) as Arc<dyn Document>),
             None => Err("no such group".into()),
         }
@@ -959,29 +971,53 @@ impl LogColumns {
         }
         missing.map_or(Ok(()), |fault| Err(fault.into()))
     }
-}
 
-/// The keys that a column's name in text stands for.
-fn split(name: String) -> PyResult<Vec<String>> {
-    Ok(name.split('.').map(str::to_owned).collect())
+    /// The keys that a name in text stands for: itself, where any row has such a key.
+    fn keys_in(&self, py: Python<'_>, name: String) -> PyResult<Vec<String>> {
+        if !name.contains('.') {
+            return Ok(vec![name]);
+        }
+        let (found, settled) = (&self.found.0, self.found.1);
+        let absent = || found.absent.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = absent().get(&name).copied().unwrap_or(0);
+        let whole = vec![name];
+        for index in first..self.reader.group_count() {
+            let group = py.detach(|| found.group(&self.reader, settled, index));
+            let group = group.map_err(|failure| error::log(py, &failure, self.reader.path()))?;
+            let Some(group) = group else { break };
+            let root = group.document().open().map_err(error::Fault::Core)?.root();
+            if export::has(&root, &whole)? {
+                return Ok(whole);
+            }
+        }
+        let mut absent = absent();
+        if absent.len() >= MOST_COLUMNS {
+            absent.clear();
+        }
+        absent.insert(whole[0].clone(), first.max(settled));
+        Ok(whole[0].split('.').map(str::to_owned).collect())
+    }
 }
 
 #[pymethods]
 impl LogColumns {
     /// These columns only: as `Log.select`.
-    fn select(&self, columns: &Bound<'_, PyAny>) -> PyResult<LogColumns> {
-        Ok(LogColumns { selected: Some(table::chosen(columns, split)?), ..self.clone() })
+    fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<LogColumns> {
+        let selected = table::chosen(columns, |name| self.keys_in(py, name))?;
+        Ok(LogColumns { selected: Some(selected), ..self.clone() })
     }
 
     /// The rows whose value in a column lies between two bounds, in place of an earlier such choice:
     /// as `Log.between`.
     fn between(
         &self,
+        py: Python<'_>,
         column: &Bound<'_, PyAny>,
         low: &Bound<'_, PyAny>,
         high: &Bound<'_, PyAny>,
     ) -> PyResult<LogColumns> {
-        let between = (table::keys_of(column, split)?, Between::of(low, high)?);
+        let keys = table::keys_of(column, |name| self.keys_in(py, name))?;
+        let between = (keys, Between::of(low, high)?);
         Ok(LogColumns { between: Some(Arc::new(between)), ..self.clone() })
     }
 

@@ -342,7 +342,9 @@ impl Table {
     }
 
     /// The same rows with these columns only, in this order. A column is named by its key, by
-    /// keys with dots between them (`"user.id"`) or by a tuple of keys.
+    /// keys with dots between them (`"user.id"`) or by a tuple of keys. If any row has a key
+    /// `"user.id"`, the text means that one; the tuple `("user", "id")` always means keys within each
+    /// other.
     ///
     /// An export of it raises `MissingKeyError` where no row has such a column.
     fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<Table> {
@@ -385,7 +387,7 @@ impl Table {
         self.num_rows(py)
     }
 
-    /// A column by its key, by keys with dots between them, or by a tuple of keys.
+    /// A column by its key, by keys with dots between them, or by a tuple of keys, as for `select`.
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Column> {
         self.column_of(py, self.path_of(py, key)?)
     }

@@ -587,3 +587,39 @@ class TestBetween:
             assert pyarrow.table(log.select(["kind"]).between("ts", 0, 0)).to_pydict() == {
                 "kind": ["a"]
             }
+
+
+class TestNamesWithDots:
+    """Bug: `"a.b"` was the key `b` in an object `a`, also where rows have a key `a.b`, which a
+    table gives by this name. `select` and `between` of such a log raised `MissingKeyError`."""
+
+    def test_keys_come_first(self, path: Path) -> None:
+        pyarrow = pytest.importorskip("pyarrow")
+        rows: list[dict[str, Any]] = [{"a.b": n, "a": {"b": -n, "c": n}} for n in range(10)]
+        with Log(path, "x") as log:
+            log.extend(rows)
+            table = livebuf.Document.from_python(rows).root.table
+            for names in (["a.b"], [("a", "b")], ["a.c", "a.b"]):
+                found = pyarrow.table(log.select(names))
+                assert found.equals(pyarrow.table(table.select(names)))
+            for name, low, high in (("a.b", 3, 4), (("a", "b"), -4, -3), ("a.c", 3, 4)):
+                assert pyarrow.table(log.between(name, low, high))["a.b"].to_pylist() == [3, 4]
+                chosen = log.select([name]).between(name, low, high)
+                assert sorted(map(abs, pyarrow.table(chosen)[0].to_pylist())) == [3, 4]
+
+    def test_in_any_row(self, path: Path) -> None:
+        """One row with the key decides for all, as in a table, in whichever group it is."""
+        pyarrow = pytest.importorskip("pyarrow")
+        with Log(path, "x", compact_at=None) as log:
+            log.extend({"a": {"b": n}} for n in range(70_000))
+            for _ in range(2):
+                assert pyarrow.table(log.between("a.b", 69_999, 10**6)).num_rows == 1
+                assert pyarrow.table(log.select(["a.b"]))["a.b"][-1].as_py() == 69_999
+            log.append({"a.b": 5})
+            assert pyarrow.table(log.between("a.b", 0, 10**6)).num_rows == 1
+            assert pyarrow.table(log.select(["a.b"]))["a.b"].to_pylist()[-2:] == [None, 5]
+            log.extend({"a": {"b": 7}} for n in range(70_000))
+            assert pyarrow.table(log.between("a.b", 0, 10**6)).num_rows == 1
+            assert pyarrow.table(log.between(("a", "b"), 7, 7)).num_rows == 70_001
+        with Log(path) as log:
+            assert pyarrow.table(log.between("a.b", 0, 10**6)).num_rows == 1
