@@ -262,6 +262,8 @@ class TestSchemas:
             ([1, Decimal("1.50")], {}, pl.Decimal(38, 2), [1, Decimal("1.5")]),
             ([0.5, Decimal("1.50")], {"numbers": "decimal"}, pl.Decimal(38, 2), [0.5, 1.5]),
             ([0.5, Decimal("1.50")], {"numbers": "text"}, pl.String(), ["0.5", "1.50"]),
+            ([0.5, Decimal("1.10")], {"numbers": "float"}, pl.Float64(), [0.5, 1.1]),
+            ([10**18, Decimal("1e-30")], {"numbers": "float"}, pl.Float64(), [1e18, 1e-30]),
         ]
         for number, (values, how, dtype, expected) in enumerate(cases):
             rows = [{"v": value, "w": {"deep": value}} for value in values]
@@ -282,9 +284,14 @@ class TestSchemas:
                     r"1.lbuf: column 'v.x' is Int64 .* String here: set",
                 ),
                 ([0.5, Decimal(1)], {}, r"1.lbuf: column 'v.x' is Float64 .*set numbers="),
-                ([0.5, 2**53 + 1], {}, r"1.lbuf, rows 0 to 1: .* fit float64; numbers= may be"),
-                ([-1, 2**64 - 1], {}, r"0.lbuf, rows 0 to 1: .*-1 does not fit uint64"),
+                ([0.5, 2**53 + 1], {}, r"1.lbuf, rows 0 to 1: .* fit float64; set numbers= to"),
+                (
+                    [-1, 2**64 - 1],
+                    {},
+                    r"0.lbuf, rows 0 to 1: .*-1 .* uint64; set numbers=",
+                ),
                 ([1e300, 2**53 + 1], {"numbers": "decimal"}, r"column 'v.x': .*more digits"),
+                ([10**18, Decimal("1e-30")], {}, r"0.lbuf, rows 0 .*decimal.*; set numbers="),
             )
         ):
             (tmp_path / f"{number}").mkdir()

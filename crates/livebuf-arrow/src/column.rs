@@ -205,7 +205,10 @@ fn refused(value: &Value<'_, Valid>, kind: &Type) -> Error {
         shown.truncate(end);
         shown.push('…');
     }
-    Error::new(ErrorKind::Cast, format!("{shown} does not fit {kind}"))
+    // One may look like a float, and is none.
+    let is_decimal = value.kind() == Kind::Decimal && matches!(kind, Type::Number(_));
+    let what = if is_decimal { "the decimal " } else { "" };
+    Error::new(ErrorKind::Cast, format!("{what}{shown} does not fit {kind}"))
 }
 
 fn too_much(what: &str) -> Error {

@@ -14,7 +14,7 @@ use crate::ffi::made::{self, Batches};
 use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
 use crate::infer::{Choice, Left, Mixed, Numbers, Path, Rows, Seen};
 use crate::kept;
-use crate::schema::{Field, Layout, Type};
+use crate::schema::{Field, Layout, Number, Type};
 use crate::take::take;
 
 /// How text is laid out in Arrow.
@@ -1177,6 +1177,7 @@ fn fit_type(column: &Type, requested: &Type) -> Result<Type> {
         | (Type::Bool, Type::Bool)
         // Whether each value fits is seen when it is exported.
         | (Type::Number(_) | Type::Json(_), Type::Number(_))
+        | (Type::Decimal { .. }, Type::Number(Number::F32 | Number::F64))
         | (Type::Text(_) | Type::Dictionary(..), Type::Text(_))
         | (
             Type::Text(_) | Type::Dictionary(..) | Type::Binary(_),

@@ -92,6 +92,8 @@ struct Digits {
     scale: u8,
     /// A number that no decimal holds.
     exceeded: bool,
+    /// NaN or an infinity.
+    not_finite: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -242,6 +244,7 @@ impl Seen<'static> {
         self.decimals.whole = self.decimals.whole.max(other.decimals.whole);
         self.decimals.scale = self.decimals.scale.max(other.decimals.scale);
         self.decimals.exceeded |= other.decimals.exceeded;
+        self.decimals.not_finite |= other.decimals.not_finite;
         self.rounded = self.rounded.or(other.rounded);
         for (key, member) in &other.members.list {
             let place = self.members.place(Cow::Owned(key.as_ref().to_owned()));
@@ -550,13 +553,15 @@ impl<'a> Seen<'a> {
         self.decimals.add(value);
     }
 
-    /// Adds the digits of a number that is no decimal, if that is wanted.
+    /// Adds the digits of a number that is no decimal; of a float, if that is wanted.
     fn digits(&mut self, value: &Value<'a, Valid>) {
-        if self.look.digits {
+        let float = value.as_f64().filter(|_| value.kind() == Kind::Float);
+        if self.look.digits || float.is_none() {
             match decimal_of(value) {
                 Some(decimal) => self.decimals.add(decimal),
                 None => self.decimals.exceeded = true,
             }
+            self.decimals.not_finite |= float.is_some_and(|float| !float.is_finite());
         }
     }
 
@@ -712,6 +717,9 @@ pub enum Mixed {
     Error,
 }
 
+/// What text and JSON need, which have no NaN and no infinity.
+const IF_NOT_FINITE: &str = ", with `non_finite` if NaN or infinities are among them";
+
 fn words(kinds: u16) -> String {
     let words = WORDS.iter().filter(|(kind, _)| kinds & kind != 0).map(|(_, word)| *word);
     words.collect::<Vec<_>>().join(", ")
@@ -833,15 +841,36 @@ impl Choice {
             (Numbers::Text, _) => Ok(Type::Plain(self.text)),
             (Numbers::Float, _) => Ok(Type::Number(Number::F64)),
             (Numbers::Decimal, None) => {
-                let message = "numbers have more digits together than the 38 of a decimal; set the \
-                               option `numbers` to \"text\" or \"float\"";
+                let message = match seen.decimals.not_finite {
+                    true => {
+                        "NaN and infinities are no decimals; set the option `numbers` to \"float\", \
+                         which rounds, or to \"text\" with `non_finite`, which prints null for them"
+                    }
+                    false => {
+                        "numbers have more digits together than the 38 of a decimal; set the \
+                         option `numbers` to \"text\", or \"float\", which rounds"
+                    }
+                };
                 Err(Error::new(ErrorKind::Cast, message))
             }
-            (Numbers::Error, _) => {
+            (Numbers::Error, fits) => {
                 let such = seen.rounded.map(|integer| format!(", such as {integer}"));
+                // The digits of floats were not looked at, and whether they are finite.
+                let options = match (seen.kinds & FLOAT != 0, fits.is_some()) {
+                    (false, true) => "\"decimal\", \"text\", or \"float\", which rounds".to_owned(),
+                    (false, false) => "\"text\", or \"float\", which rounds".to_owned(),
+                    (true, fits) => format!(
+                        "\"float\", which rounds, or to \"text\"{IF_NOT_FINITE}{}",
+                        if fits {
+                            ", or to \"decimal\" if none are and 38 digits are enough"
+                        } else {
+                            ""
+                        }
+                    ),
+                };
                 let message = format!(
                     "no type of numbers holds all of these exactly ({}{}); set the option `numbers` \
-                     to \"decimal\", \"text\", or \"float\", which rounds",
+                     to {options}",
                     words(seen.kinds),
                     such.unwrap_or_default()
                 );
@@ -856,9 +885,11 @@ impl Choice {
             Mixed::Text => Ok(Type::Plain(self.text)),
             Mixed::Json => Ok(Type::Json(self.text)),
             Mixed::Error => {
+                let may_not_be_finite = kinds & (FLOAT | OBJECT | ARRAY) != 0;
                 let message = format!(
-                    "values are of several kinds: {}; set the option `mixed` to \"text\" or \"json\"",
-                    words(kinds)
+                    "values are of several kinds: {}; set the option `mixed` to \"text\" or \"json\"{}",
+                    words(kinds),
+                    if may_not_be_finite { IF_NOT_FINITE } else { "" }
                 );
                 Err(Error::new(ErrorKind::Cast, message))
             }

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import glob
 import os
+import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -338,8 +339,11 @@ def _is_log(magic: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def named(path: str, rows: tuple[int, int] | None = None) -> Iterator[None]:
-    """Errors in the block say which file, and which of its rows, they are about."""
+def named(
+    path: str, rows: tuple[int, int] | None = None, is_inferred: bool = False
+) -> Iterator[None]:
+    """Errors in the block say which file, and which of its rows, they are about. Whether the
+    schema was inferred from all files decides what helps where numbers do not fit it."""
     where = path if rows is None else f"{path}, rows {rows[0]} to {rows[1]}"
     try:
         yield
@@ -354,9 +358,29 @@ def named(path: str, rows: tuple[int, int] | None = None) -> Iterator[None]:
         raise
     except Exception as error:
         # What a consumer of Arrow makes of an error in the stream.
-        hint = '; numbers= may be "decimal", "text", or "float", which rounds'
-        hint = hint if str(error).endswith("does not fit float64") else ""
-        raise WrongTypeError(f"{where}: {error}{hint}", 24, "WrongType") from error
+        message = f"{where}: {error}{_hint(str(error), is_inferred)}"
+        raise WrongTypeError(message, 24, "WrongType") from error
+
+
+# Values of `numbers`: for integers; for what no decimal holds; for floats, which may not be finite.
+_ANY = '"decimal", "text", or "float", which rounds'
+_NO_DECIMAL = '"text", or "float", which rounds'
+_IF_NOT_FINITE = ', with non_finite="null" if NaN or infinities are among them'
+_FLOATS = f'"float", which rounds, or to "text"{_IF_NOT_FINITE}'
+_ANY_FLOATS = f'{_FLOATS}, or to "decimal" if none are and 38 digits are enough'
+
+
+def _hint(message: str, is_inferred: bool) -> str:
+    """What to set where a number does not fit the type of its column."""
+    number = r"(the decimal )?-?[\d.]\S*"
+    kind = r"(?P<kind>float|uint|decimal)[^ ]*( \d+\))?"
+    found = re.search(f": {number} does not fit {kind}$", message)
+    if found is None:
+        return ""
+    if is_inferred:
+        values = {"float": _ANY_FLOATS, "uint": _ANY, "decimal": _NO_DECIMAL}[found["kind"]]
+        return f"; set numbers= to {values}"
+    return '; numbers="float" rounds it' if found["kind"] == "float" else ""
 
 
 def guarded(work: Callable[[], T], on_error: OnFileError) -> T | None:
@@ -401,6 +425,7 @@ class Source:
         self.table = table
         self.on_error: OnFileError = on_error
         self.trusted = trusted
+        self.is_inferred = False
 
     def rows(self, path: str) -> Rows | None:
         return guarded(
@@ -413,6 +438,7 @@ class Source:
         `WrongTypeError` where two of one name have no type in common."""
         positive("infer_files", infer_files)
         joined = Joined(self, types)
+        self.is_inferred = infer_files is None
         seen = 0
         for path in self.files:
             if seen == infer_files:
@@ -481,7 +507,7 @@ class Source:
         """The columns of a schema, as the engine has them; `None` where they are skipped."""
 
         def work() -> T:
-            with named(part.path, (first, first + len(table))):
+            with named(part.path, (first, first + len(table)), self.is_inferred):
                 return convert(Batch(table, schema))
 
         return guarded(work, self.on_error)
@@ -654,15 +680,15 @@ class Joined:
             return Elements(self._wider(f"{name}[]", one.element, element))
         if isinstance(one, Several) and number is not None:
             several = Several(one.numbers | {number})
-            if self.numbers in ("raise", "float") and {"decimal", "float"} <= _kinds(several):
-                raise self._differ(name, before, two, "numbers", '"decimal" or "text"')
+            if self.numbers == "raise" and {"decimal", "float"} <= _kinds(several):
+                raise self._differ(name, before, two, "numbers", _ANY_FLOATS)
             return several
         if types.json in (one, two) and (fields is not None or isinstance(one, Struct)):
             return types.json
         if not isinstance(one, found) and (relaxed := types.relaxed(one, two)) is not None:
             return relaxed
         if self.mixed == "raise":
-            raise self._differ(name, before, two, "mixed", '"text" or "json"')
+            raise self._differ(name, before, two, "mixed", f'"text" or "json"{_IF_NOT_FINITE}')
         return types.json if self.mixed == "json" else types.text
 
     def _differ(self, name: str, one: Any, two: Any, option: str, values: str) -> WrongTypeError:
@@ -695,9 +721,12 @@ class Joined:
                 if not is_looked_at or self._fits(column, chosen):
                     break
             else:
+                what, values = "numbers have", _NO_DECIMAL
+                if "float" in _kinds(several):
+                    what, values = "numbers are NaN or infinite, or have", _FLOATS
                 raise WrongTypeError(
-                    f"column {name!r}: numbers have more digits together than the 38 of a decimal; "
-                    'set numbers= to "text" or "float"',
+                    f"column {name!r}: {what} more digits together than the 38 of a decimal; "
+                    f"set numbers= to {values}",
                     24,
                     "WrongType",
                 )
@@ -717,11 +746,13 @@ class Joined:
         scale = most("decimal")
         if kinds == {"float"}:
             yield of(("float", most("float"))), False
-        elif "float" in kinds and "decimal" not in kinds:
+        elif "float" in kinds and ("decimal" not in kinds or option == "float"):
             may_round = integer[1] > 32 and option in ("decimal", "text")
             yield of(("float", 64)), may_round
         elif "float" not in kinds and "decimal" in kinds:
-            yield of(("decimal", scale)), option == "text"
+            yield of(("decimal", scale)), option in ("text", "float")
+            if option == "float":
+                yield of(("float", 64)), False
         elif "float" not in kinds and integer[1] <= 64:
             yield of(integer), False
         elif "float" not in kinds:
