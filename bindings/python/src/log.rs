@@ -337,7 +337,8 @@ impl Log {
 
     /// Writes all rows of a damaged log that can be read to a new one in its place. Answers
     /// `rows`, the rows there are now; `lost_rows` and `lost_bytes`, as far as the rest tells; and `old`, the
-    /// path of the damaged file, which is kept. Rows after a gap get new numbers.
+    /// path of the damaged file, which is kept: `PATH.damaged`, or `PATH.damaged-2` and so on where
+    /// files have such names. Rows after a gap get new numbers.
     ///
     /// Raises `DamagedError` where not even the file's header can be read, `BlockingIOError` while
     /// somebody adds rows, and `OSError`. Nothing is changed then.

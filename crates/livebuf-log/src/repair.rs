@@ -27,13 +27,13 @@ pub struct Repaired {
 
 /// Writes all rows that can be read to a new log in the damaged one's place.
 ///
-/// The damaged file is kept beside it, with `.damaged` behind its name. Rows behind a gap get
-/// new numbers: those that follow the rows before it. Linear in the file.
+/// The damaged file is kept beside it, with `.damaged` behind its name, or `.damaged-2` and so on
+/// where files have such names. Rows behind a gap get new numbers: those that follow the rows before
+/// it. Linear in the file.
 ///
 /// # Errors
 /// [`NotALog`](crate::ErrorKind::NotALog) where the file's header is damaged,
-/// [`Locked`](crate::ErrorKind::Locked), and what the system reports, such as a file that has
-/// the name for the old one. Nothing is changed then.
+/// [`Locked`](crate::ErrorKind::Locked), and what the system reports. Nothing is changed then.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -74,20 +74,35 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired> {
     Ok(Repaired { rows, lost_rows, lost_bytes, old })
 }
 
-/// Gives the file another name, too.
+/// Gives the file another name, too: one that no file has.
 fn beside(path: &Path) -> Result<PathBuf> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".damaged");
-    let old = PathBuf::from(name);
-    let refused =
-        |error| Error::io(format!("the old file cannot be kept as {}", old.display()), error);
-    match fs::hard_link(path, &old) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(refused(error)),
-        // The file system has no second names.
-        Err(_) => fs::copy(path, &old).map(|_| ()).map_err(refused),
-        Ok(()) => Ok(()),
-    }?;
-    Ok(old)
+    let mut number = 1;
+    loop {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".damaged");
+        if number > 1 {
+            name.push(format!("-{number}"));
+        }
+        let old = PathBuf::from(name);
+        match keep_as(path, &old) {
+            Ok(()) => return Ok(old),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => {
+                let what = format!("the old file cannot be kept as {}", old.display());
+                return Err(Error::io(what, error));
+            }
+        }
+    }
+}
+
+fn keep_as(path: &Path, old: &Path) -> io::Result<()> {
+    match fs::hard_link(path, old) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
+        done => return done,
+    }
+    // The file system has no second names. A copy would be written over what has the name.
+    fs::File::create_new(old)?;
+    fs::copy(path, old).map(drop).inspect_err(|_| drop(fs::remove_file(old)))
 }
 
 /// What a damaged log has.

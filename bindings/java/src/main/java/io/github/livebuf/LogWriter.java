@@ -619,11 +619,11 @@ public final class LogWriter implements AutoCloseable {
 
     /**
      * Writes all rows that can be read to a new log in the place of one that is damaged. The damaged file is kept
-     * beside it, with {@code .damaged} behind its name. Rows behind a gap get new numbers: those that follow the rows
-     * before it. It takes time by the length of the file.
+     * beside it, with {@code .damaged} behind its name, or {@code .damaged-2} and so on where files have such names.
+     * Rows behind a gap get new numbers: those that follow the rows before it. It takes time by the length of the file.
      *
-     * @throws LivebufException with the fault NOT_A_LOG where the file's header is damaged, or what the system reports,
-     *     such as a file that has the name for the old one. Nothing is changed then
+     * @throws LivebufException with the fault NOT_A_LOG where the file's header is damaged, or what the system reports.
+     *     Nothing is changed then
      */
     public static Repaired repair(Path log) {
         return io(() -> {
@@ -631,7 +631,7 @@ public final class LogWriter implements AutoCloseable {
             try (LockedFile lock = LockedFile.take(path)) {
                 LogSource source = LogSource.of(lock.channel);
                 LogFrames.Readable found = LogFrames.readable(source);
-                Path old = path.resolveSibling(path.getFileName() + ".damaged");
+                Path[] old = new Path[1];
                 long[] lost = new long[1];
                 LogWriter w = beside(path, new Option[0], each -> { }, each -> {
                     long next = 0;
@@ -640,7 +640,7 @@ public final class LogWriter implements AutoCloseable {
                         next = Math.max(next, x.end());
                         each.copy(LogFrames.rows(source, x));
                     }
-                    keepAs(path, old);
+                    old[0] = kept(path);
                 });
                 try {
                     w.syncName();
@@ -648,24 +648,30 @@ public final class LogWriter implements AutoCloseable {
                     w.lock.close();
                 }
                 long bytes = lock.channel.size() - LogFrames.HEADER_SIZE - found.bytes();
-                return new Repaired(w.size(), lost[0], Math.max(bytes, 0), old);
+                return new Repaired(w.size(), lost[0], Math.max(bytes, 0), old[0]);
             }
         });
     }
 
-    /** Gives a file another name, too. */
-    private static void keepAs(Path path, Path old) {
-        try {
+    /** Gives a file another name, too: one that no file has. */
+    private static Path kept(Path path) {
+        for (int number = 1;; number++) {
+            Path old = path.resolveSibling(path.getFileName() + ".damaged" + (number == 1 ? "" : "-" + number));
             try {
-                Files.createLink(old, path);
+                try {
+                    Files.createLink(old, path);
+                } catch (FileAlreadyExistsException e) {
+                    throw e;
+                } catch (IOException | UnsupportedOperationException e) {
+                    Files.copy(path, old); // the file system has no second names
+                }
+                return old;
             } catch (FileAlreadyExistsException e) {
-                throw e;
-            } catch (IOException | UnsupportedOperationException e) {
-                Files.copy(path, old); // the file system has no second names
+                continue; // with the next name
+            } catch (IOException e) {
+                throw LivebufException.of(ErrorKind.IO,
+                    "the damaged file cannot be kept as %s, so nothing is changed", old);
             }
-        } catch (IOException e) {
-            throw LivebufException.of(ErrorKind.IO,
-                "the damaged file cannot be kept as %s, so nothing is changed: move that file away", old);
         }
     }
 
