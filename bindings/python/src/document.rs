@@ -18,7 +18,7 @@ use crate::compare;
 use crate::decode;
 use crate::edit::Start;
 use crate::encode::{self, lookup};
-use crate::error::{self, Fault, Held};
+use crate::error::{self, Fault};
 use crate::export;
 use crate::memory::{Access, Export, Memory};
 use crate::patch;
@@ -75,30 +75,51 @@ impl Document {
     }
 }
 
+/// The root as it is read: null, as a new document has it, as an empty object, or as an empty array
+/// where an index is asked for.
+fn readable<'py>(
+    slf: &Bound<'py, Document>,
+    key: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, found) = (slf.py(), root(slf)?);
+    if !found.is_none() {
+        return Ok(found);
+    }
+    let empty = match key.is_some_and(|key| !key.is_instance_of::<PyString>()) {
+        true => PyList::empty(py).into_any(),
+        false => PyDict::new(py).into_any(),
+    };
+    let empty = encode::document(&empty, None, Default::default())?;
+    Ok(root(&Bound::new(py, Document::encoded(py, empty)?)?)?)
+}
+
 /// The root, which must be an object or array.
-fn container<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
-    let root = root(slf)?;
+fn container<'py>(
+    slf: &Bound<'py, Document>,
+    key: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let root = readable(slf, key)?;
     match root.is_instance_of::<Object>() || root.is_instance_of::<Array>() {
         true => Ok(root),
-        false => Err(other_root(&root, "no object or array")),
+        false => Err(other_root(&root, "no object or array").into()),
     }
 }
 
 /// The root, which must be an object.
-fn members<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
-    let root = root(slf)?;
+fn members<'py>(slf: &Bound<'py, Document>) -> PyResult<Bound<'py, PyAny>> {
+    let root = readable(slf, None)?;
     match root.is_instance_of::<Object>() {
         true => Ok(root),
-        false => Err(other_root(&root, "no object")),
+        false => Err(other_root(&root, "no object").into()),
     }
 }
 
 /// The root, which must be an array.
-fn elements<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
-    let root = root(slf)?;
+fn elements<'py>(slf: &Bound<'py, Document>) -> PyResult<Bound<'py, PyAny>> {
+    let root = readable(slf, Some(PyInt::new(slf.py(), 0).as_any()))?;
     match root.is_instance_of::<Array>() {
         true => Ok(root),
-        false => Err(other_root(&root, "no array")),
+        false => Err(other_root(&root, "no array").into()),
     }
 }
 
@@ -222,7 +243,7 @@ impl Document {
         if missing {
             return Err(error::missing_key(py, &key.to_string()));
         }
-        root(slf)?.get_item(key)
+        readable(slf, Some(key))?.get_item(key)
     }
 
     fn __setitem__(
@@ -239,11 +260,11 @@ impl Document {
     }
 
     fn __delitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        root(slf)?.del_item(key)
+        readable(slf, Some(key))?.del_item(key)
     }
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
-        root(slf)?.len()
+        readable(slf, None)?.len()
     }
 
     /// Whether the root is true, as Python sees it.
@@ -252,15 +273,15 @@ impl Document {
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(root(slf)?.try_iter()?.into_any())
+        Ok(readable(slf, None)?.try_iter()?.into_any())
     }
 
     fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("builtins")?.getattr("reversed")?.call1((root(slf)?,))
+        slf.py().import("builtins")?.getattr("reversed")?.call1((readable(slf, None)?,))
     }
 
     fn __contains__(slf: &Bound<'_, Self>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        root(slf)?.contains(item)
+        readable(slf, Some(item))?.contains(item)
     }
 
     /// The value under a key or index of the root, or `default`.
@@ -272,7 +293,7 @@ impl Document {
     ) -> PyResult<Bound<'py, PyAny>> {
         let root = match key.is_instance_of::<PyString>() {
             true => members(slf),
-            false => container(slf),
+            false => container(slf, Some(key)),
         };
         root?.call_method1("get", (key, default))
     }
@@ -298,11 +319,11 @@ impl Document {
     /// `pop` of the root.
     ///
     /// A document has the methods of a dict or of a list, as its root is one. Those of the other
-    /// kind raise `WrongTypeError`. A new document is null: its first key makes it an object,
-    /// its first element an array.
+    /// kind raise `WrongTypeError`. A new document is null, which is read as if it were empty: its
+    /// first key makes it an object, its first element an array.
     #[pyo3(signature = (*args))]
     fn pop<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
-        container(slf)?.call_method1("pop", args)
+        container(slf, args.get_item(0).ok().as_ref())?.call_method1("pop", args)
     }
 
     /// Removes the last member of the root and returns its key and value.
@@ -357,7 +378,7 @@ impl Document {
 
     /// Removes all members or elements of the root.
     fn clear(slf: &Bound<'_, Self>) -> PyResult<()> {
-        container(slf)?.call_method0("clear").map(drop)
+        container(slf, None)?.call_method0("clear").map(drop)
     }
 
     /// Adds an element at the end of the root.
@@ -392,7 +413,7 @@ impl Document {
 
     /// Inserts an element of the root before an index.
     fn insert(slf: &Bound<'_, Self>, index: isize, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        elements(slf)?.call_method1("insert", (index, value)).map(drop)
+        add(slf, PyList::empty(slf.py()).into_any(), "insert", (index, value), None)
     }
 
     /// Removes the first element of the root that equals a value.

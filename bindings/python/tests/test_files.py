@@ -153,6 +153,51 @@ class TestModes:
         with pytest.raises(FileNotFoundError):
             livebuf.open(tmp_path / "missing" / "new.lbuf", "a+")
 
+    def test_a_new_document_is_read_as_empty(self, tmp_path: Path) -> None:
+        """Bug: it is null, so `get`, `len`, `in` and others raised, until a key was set."""
+        for turn in range(2):
+            with livebuf.open(tmp_path / "counts.lbuf", "a+") as doc:
+                assert (len(doc), "x" in doc, list(doc), dict(doc)) == (
+                    (turn, bool(turn), ["x"] * turn, {"x": 1} if turn else {})
+                )
+                doc["x"] = doc.get("x", 0) + 1
+                assert doc.setdefault("y", []) == doc.get("y") == []
+                doc.root = {"x": doc["x"]}
+        assert livebuf.load(tmp_path / "counts.lbuf") == {"x": 2}
+
+    @pytest.mark.parametrize("mode", ["a+", "x", "w+"])
+    def test_all_that_a_new_document_can_do(self, tmp_path: Path, mode: Any) -> None:
+        doc = livebuf.open(tmp_path / "new.lbuf", mode)
+        assert not doc and doc.root is None and doc.pop("x", 5) == 5
+        assert doc.get("x") is doc.get(0) is doc.pointer("/x", None) is None
+        assert [*doc.keys(), *doc.values(), *doc.items(), *doc, *reversed(doc)] == []  # type: ignore[call-overload]
+        assert doc | {"a": 1} == {"a": 1} and doc + [1] == [1] and doc[1:] == []
+        assert doc.count(1) == 0 and 1 not in doc
+        for key, error in (("x", livebuf.MissingKeyError), (0, livebuf.IndexRangeError)):
+            with pytest.raises(error):
+                doc[key]
+            with pytest.raises(error):
+                del doc[key]
+        for failing in (lambda: doc.popitem(), lambda: doc.pop("x"), lambda: doc.remove(1)):
+            with pytest.raises((KeyError, ValueError)):
+                failing()
+        with pytest.raises(livebuf.WrongTypeError, match='no place "/x"'):
+            doc.set_pointer("/x", 1)
+        doc.clear(), doc.sort(), doc.reverse()
+        assert doc.root is None
+        # What comes first makes it an object or an array.
+        doc.insert(0, "a")
+        doc.append("b")
+        assert doc.root == ["a", "b"]
+        with pytest.raises(livebuf.WrongTypeError, match="no object"):
+            doc.setdefault("x", 1)
+        doc.root = None
+        doc.update(x=1)
+        assert doc.root == {"x": 1}
+        with pytest.raises(livebuf.WrongTypeError, match="no array"):
+            doc.append(1)
+        doc.close()
+
     def test_writers_that_start_together_make_one_document(self, tmp_path: Path) -> None:
         start = threading.Barrier(4)
 

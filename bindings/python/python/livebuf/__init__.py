@@ -166,12 +166,12 @@ def open(
     """Opens the document in a file, mapped into memory. Only pages that you look at are read.
 
     Modes: `"r"` reads. `"r+"` edits the file. `"c"` edits a copy in memory, which the first edit
-    makes; the file stays as it is. `"w+"` makes the file a new document and edits it: null, until
-    its first key or element makes it an object or array. `"x"` and `"x+"` do so too, but raise
-    `FileExistsError` if there is a file. `"a+"` edits the file if there is one, and makes it if
-    not. The file is locked while it is open: shared for `"r"` and `"c"`, exclusive for the
-    others. If another process has the lock, you get a `BlockingIOError`, with `timeout` after so
-    many seconds of waiting. `timeout=None` waits as long as it takes.
+    makes; the file stays as it is. `"w+"` makes the file a new document and edits it: null, which
+    is read as if it were empty, until its first key or element makes it an object or array. `"x"`
+    and `"x+"` do so too, but raise `FileExistsError` if there is a file. `"a+"` edits the file if
+    there is one, and makes it if not. The file is locked while it is open: shared for `"r"` and
+    `"c"`, exclusive for the others. If another process has the lock, you get a `BlockingIOError`,
+    with `timeout` after so many seconds of waiting. `timeout=None` waits as long as it takes.
 
     Edits are private until `flush()` or `close()` writes them to the file, whole or not at all.
     A killed process or a power cut leaves all of them or none. Use the document as a context
