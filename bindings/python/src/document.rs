@@ -1072,6 +1072,30 @@ pub(crate) fn _open_bytes(
     Ok(document)
 }
 
+/// Ends a document, as `close` does, and gives its memory to another one: whoever keeps the first, or
+/// views of it, does not reach the second. `None` where an export or a recording looks at the memory.
+/// It is for documents in memory of their own.
+#[pyfunction]
+pub(crate) fn _passed_on(document: &Bound<'_, Document>) -> PyResult<Option<Document>> {
+    let (py, document) = (document.py(), document.get());
+    let mut state = document.lock(py)?;
+    if state.editor.is_some() {
+        state.outside_transactions()?;
+    }
+    let Some(editor) = state.editor.take() else { return Ok(None) };
+    let may_pass = !state.lent && !editor.storage().is_recorded();
+    drop(state);
+    let is_trusted = editor.is_trusted();
+    let memory = editor.into_storage();
+    match document.exports().load(Ordering::Acquire) {
+        0 if may_pass => Document::open(memory, is_trusted).map(Some),
+        _ => {
+            document.keep_for_exports(memory);
+            Ok(None)
+        }
+    }
+}
+
 /// Writes a document's bytes to a file, whole or not at all.
 #[pyfunction]
 pub(crate) fn _write(py: Python<'_>, path: PathBuf, bytes: &Bound<'_, PyBytes>) -> PyResult<()> {

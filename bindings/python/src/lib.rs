@@ -98,6 +98,7 @@ fn _livebuf(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(document::_open_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(document::_restore, module)?)?;
     module.add_function(wrap_pyfunction!(document::_restore_view, module)?)?;
+    module.add_function(wrap_pyfunction!(document::_passed_on, module)?)?;
     module.add_function(wrap_pyfunction!(document::_write, module)?)?;
     module.add_class::<export::Numbers>()?;
     module.add_class::<fields::Fields>()?;

@@ -101,6 +101,120 @@ def test_an_exception_changes_nothing(name: str) -> None:
         assert shared.read() == {"n": 1, "m": 3}
 
 
+class TestKeptAfterTheBlock:
+    """Bug: the document of a block, and views of it, could be read and edited after it, without the
+    lock. Such edits were lost, or appeared with the next edit of this process."""
+
+    def kept(self, doc: livebuf.Document) -> list[Any]:
+        return [doc, doc.root, doc["rows"], doc["rows"][0], doc["rows"].table]
+
+    def check_ended(self, doc: Any, root: Any, rows: Any, row: Any, table: Any) -> None:
+        for look in (
+            lambda: doc["n"],
+            lambda: doc.root,
+            lambda: root["n"],
+            lambda: len(rows),
+            lambda: row.to_python(),
+            lambda: table.column("a"),
+            lambda: doc.__setitem__("n", 100),
+            lambda: root.update(n=100),
+            lambda: rows.append({"a": 100}),
+            lambda: row.__setitem__("a", 100),
+            lambda: doc.transaction().__enter__(),
+            lambda: bytes(doc),
+        ):
+            with pytest.raises(livebuf.ClosedError):
+                look()
+        assert doc.closed
+
+    @pytest.mark.parametrize("elsewhere", [False, True])
+    def test_views(self, name: str, elsewhere: bool) -> None:
+        value = {"n": 0, "rows": [{"a": 1}, {"a": 2}]}
+        with SharedDocument(name, value) as one, SharedDocument(name) as two:
+            with one.edit() as doc:
+                kept = self.kept(doc)
+                doc["n"] += 1
+            self.check_ended(*kept)
+            with (two if elsewhere else one).edit() as doc:
+                self.check_ended(*kept)
+                assert doc == {**value, "n": 1}
+                doc["n"] += 1
+            self.check_ended(*kept)
+            assert one.read() == two.read() == {**value, "n": 2}
+
+    def test_after_an_exception(self, name: str) -> None:
+        value = {"n": 0, "rows": [{"a": 1}]}
+        with SharedDocument(name, value) as shared:
+            with pytest.raises(KeyError), shared.edit() as doc:
+                kept = self.kept(doc)
+                doc["n"] = 5
+                raise KeyError
+            self.check_ended(*kept)
+            with pytest.raises(livebuf.TransactionError), shared.edit() as doc:
+                assert doc == value
+                left = doc.transaction()
+                left.__enter__()
+                doc["n"] = 5
+            left.rollback()
+            with shared.edit() as doc:
+                assert doc == shared.read() == value
+
+    def test_of_another_process(self, name: str) -> None:
+        """What a process keeps does not change what the other one edits."""
+        spawn = multiprocessing.get_context("spawn")
+        with SharedDocument(name, {"n": 0, "rows": [{"a": 1}]}) as shared:
+            ours, theirs = spawn.Pipe()
+            worker = spawn.Process(target=_keeps, args=(shared, theirs))
+            worker.start()
+            assert ours.recv() == "edited"
+            with shared.edit() as doc:
+                ours.send("go on")
+                assert ours.recv() == ["ClosedError", "ClosedError"]
+                doc["n"] += 1
+            worker.join()
+            assert worker.exitcode == 0 and shared.read()["n"] == 2
+
+    def test_exports(self, name: str) -> None:
+        """They stay good, show the state that they were made of, and hinder no later edit."""
+        with SharedDocument(name, {"list": list(range(100))}) as shared:
+            with shared.edit() as doc:
+                numbers = doc["list"].memoryview()
+            before = numbers.tolist()
+            for turn in range(2):
+                with shared.edit() as doc:
+                    doc["list"][0] = -turn - 1
+                assert not shared.wait(timeout=0)
+                assert numbers.tolist() == before
+            assert shared.read()["list"][0] == -2
+
+    def test_recordings(self, name: str) -> None:
+        with SharedDocument(name, {"n": 0}) as shared:
+            with shared.edit() as doc:
+                history = doc.history()
+                with history.step():
+                    doc["n"] = 1
+            with shared.edit() as doc:
+                doc["n"] += 1
+            with pytest.raises(livebuf.ClosedError):
+                history.undo()
+            assert shared.read()["n"] == 2
+
+
+def _keeps(shared: SharedDocument, pipe: Any) -> None:
+    with shared.edit() as doc:
+        doc["n"] += 1
+        rows = doc["rows"]
+    pipe.send("edited")
+    pipe.recv()
+    failures = []
+    for act in (lambda: rows[0], lambda: rows.append({"a": 2})):
+        try:
+            act()
+        except livebuf.Error as error:
+            failures.append(type(error).__name__)
+    pipe.send(failures)
+
+
 def test_growth(name: str) -> None:
     with SharedDocument(name, {"rows": []}) as one, SharedDocument(name) as two:
         rows: list[Any] = []

@@ -26,7 +26,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import _files
-from ._livebuf import Document, dumps, fence
+from ._livebuf import Document, _passed_on, dumps, fence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,7 +143,7 @@ class SharedDocument:
                 self._head = memoryview(mmap.mmap(descriptor, PAGE)).cast("Q")
                 self._body = mmap.mmap(descriptor, 0)
                 self._seen: tuple[int, Document] | None = None
-                self._draft: tuple[int, Document] | None = None
+                self._draft: tuple[int, Document | None] | None = None
                 self._descriptor, self._pid = descriptor, os.getpid()
                 return
             except BaseException:
@@ -275,7 +275,7 @@ class SharedDocument:
         the end of the block, at once. An exception in the block changes nothing. Other threads and
         processes that edit wait for the end; after `timeout` seconds they get a `TimeoutError`.
 
-        Do not keep the document, or views of it, beyond the block.
+        The document ends with the block: it and its views raise `ClosedError` then.
         """
         self._ready()
         end = None if timeout is None else time.monotonic() + timeout
@@ -288,12 +288,15 @@ class SharedDocument:
             self._lock(end)
             try:
                 version, document = self._drafted()
+                self._draft = None
                 try:
                     yield document
+                    version = self._publish(version, document)
                 except BaseException:
-                    self._draft = None
+                    _passed_on(document)
                     raise
-                self._publish(version, document)
+                # What is kept of the document must not change what the next edit begins with.
+                self._draft = version, _passed_on(document)
             finally:
                 fcntl.flock(self._descriptor, fcntl.LOCK_UN)
         finally:
@@ -318,17 +321,16 @@ class SharedDocument:
 
     def _drafted(self) -> tuple[int, Document]:
         """This process's own copy of the last document."""
-        draft = self._draft
-        if draft is None or draft[0] != self._head[VERSION]:
+        version, document = self._draft or (-1, None)
+        if document is None or version != self._head[VERSION]:
             version, payload = self._copy()
             document = Document(payload).editable()
             # Edits then use the space again that they free.
             document.validate()
-            draft = version, document
-        return draft
+        return version, document
 
-    def _publish(self, version: int, document: Document) -> None:
-        self._draft = None
+    def _publish(self, version: int, document: Document) -> int:
+        """Makes the document the one of the next version, and gives its number."""
         head, length = self._head, document.nbytes
         version += 1
         at = PLACES + version % 2 * 4
@@ -349,7 +351,7 @@ class SharedDocument:
         head[at + 1] = length
         fence()
         head[VERSION] = version
-        self._draft = version, document
+        return version
 
     # The end.
 
