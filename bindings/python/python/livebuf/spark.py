@@ -107,13 +107,16 @@ class DefaultSource(DataSource):
         if unknown:
             known = ", ".join(OPTIONS.values())
             raise ValueError(f"livebuf has no option {unknown[0]!r}; its options are {known}")
+        self.is_inferred = False
 
     @classmethod
     def name(cls) -> str:
         return "livebuf"
 
     def schema(self) -> T.StructType:
-        schema = self._source().infer(self._infer_files(), ArrowTypes())
+        source = self._source()
+        schema = source.infer(self._infer_files(), ArrowTypes())
+        self.is_inferred = source.is_inferred
         wanted = self._columns()
         if wanted is not None:
             missing = [name for name in wanted if name not in schema.names]
@@ -138,7 +141,9 @@ class DefaultSource(DataSource):
         raises_extra = _sources.extra_columns(extra, self._infer_files(), None)
         # Columns that are chosen leave others out.
         checks = raises_extra and (wanted is None or extra is not None)
-        return _Reader(self._source(), schema, rows, missing == "raise", checks)
+        source = self._source()
+        source.is_inferred = self.is_inferred
+        return _Reader(source, schema, rows, missing == "raise", checks)
 
     def writer(self, schema: T.StructType, overwrite: bool) -> DataSourceArrowWriter:
         folder = self.options.get("path")

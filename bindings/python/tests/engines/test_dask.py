@@ -169,3 +169,8 @@ def test_kinds_that_differ_between_files(tmp_path: Path) -> None:
         assert (str(column.dtype), column.to_list()) == (dtype, expected)
     with pytest.raises(livebuf.WrongTypeError, match=r"1.lbuf: column 'v' is int64 .* string here"):
         livebuf.dask.read(tmp_path / "i", mixed="raise")
+    livebuf.dump([{"v": 2**63}], tmp_path / "g" / "0.lbuf")
+    livebuf.dump([{"v": -1}], tmp_path / "g" / "1.lbuf")
+    (tmp_path / "g" / "2.lbuf").unlink()
+    with pytest.raises(livebuf.WrongTypeError, match="-1 does not fit uint64; set numbers= to"):
+        livebuf.dask.read(tmp_path / "g").compute(scheduler="synchronous")

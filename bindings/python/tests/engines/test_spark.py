@@ -174,6 +174,12 @@ class TestRead:
         assert read("g", numbers="text") == ["1", "2.5", str(large)]
         assert read("g", numbers="decimal") == [1, 2.5, large]
         assert read("empty") == []
+        for given, match in ((None, "set numbers= to"), ("v double", 'numbers="float" rounds it')):
+            reader = spark.read.format("livebuf")
+            reader = reader if given is None else reader.schema(given)
+            with pytest.raises(Exception, match=f"does not fit float64; {match}"):
+                reader.load(str(tmp_path / "g")).collect()
+        assert read("g", numbers="float") == [1.0, 2.5, float(large)]
         with pytest.raises(Exception, match=r"1.lbuf: column 'v' is int64 .* string here"):
             read("i", mixed="raise")
 
