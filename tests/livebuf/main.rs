@@ -1,6 +1,7 @@
 //! The core's own tests, in one binary. Random edits against a model, hostile
 //! bytes and space are attacked from `fuzz/`.
 
+mod alone;
 mod api;
 mod bounds;
 mod conversions;

@@ -173,6 +173,9 @@ pub mod raw {
     #[doc(hidden)]
     pub use crate::edit::Simple;
     #[doc(hidden)]
+    #[cfg(feature = "alloc")]
+    pub use crate::edit::{Alone, AloneMemory};
+    #[doc(hidden)]
     pub use crate::format::bytes::is_ascii;
     #[cfg(feature = "alloc")]
     pub use crate::format::memory::{push, require_memory, vec_for};

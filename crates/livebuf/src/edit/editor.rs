@@ -94,7 +94,7 @@ pub type DocBuf = Editor<crate::store::storage::VecStorage>;
 
 /// The document whose value is null: a header. A constant, so that it is stored
 /// by whole words, as they are loaded next.
-const NULL_DOCUMENT: [u8; HEADER_SIZE as usize] = {
+pub(super) const NULL_DOCUMENT: [u8; HEADER_SIZE as usize] = {
     let mut header = [0; HEADER_SIZE as usize];
     [header[0], header[1], header[2], header[3]] = MAGIC;
     header[HEADER_VERSION as usize] = VERSION;

@@ -24,8 +24,10 @@
 //! | `dissolve`, `extras`, `column` | columns of arrays, tables and lists |
 //! | `object`, `entries`, `row`, `array` | members of objects, fields of rows, elements |
 //! | `set` | one interface to them, and JSON pointers |
-//! | `cursor`, `values`, `transaction`, `doc_buf`, `state`, `template` | what is made of edits |
+//! | `cursor`, `values`, `transaction`, `doc_buf`, `state`, `template`, `alone` | what is made of edits |
 
+#[cfg(feature = "alloc")]
+mod alone;
 mod array;
 mod column;
 mod copy;
@@ -55,6 +57,8 @@ mod template;
 mod transaction;
 mod values;
 
+#[cfg(feature = "alloc")]
+pub use alone::{Alone, AloneMemory};
 pub use cursor::NodeMut;
 #[cfg(feature = "alloc")]
 pub use editor::DocBuf;

@@ -199,7 +199,7 @@ impl<S: Storage> Editor<S> {
         let start = self.space.used();
         let mut plain = self.space.plain_all();
         let room = plain.len().min(document);
-        let mut message = Message { start, count: count as u32, end: 0, room, string };
+        let mut message = Message { start, count: count as u32, end: 0, room, string, older: 0 };
         if message.write(&mut plain, valid, key, value).is_none() {
             message.take_back(&mut plain);
             return None;
@@ -290,19 +290,21 @@ impl<S: Storage> Editor<S> {
 }
 
 /// An object that is written behind a document.
-struct Message {
-    start: u32,
-    count: u32,
+pub(super) struct Message {
+    pub(super) start: u32,
+    pub(super) count: u32,
     /// Behind what was written.
-    end: u64,
-    room: u64,
+    pub(super) end: u64,
+    pub(super) room: u64,
     /// Most bytes of a text.
-    string: u32,
+    pub(super) string: u32,
+    /// The newest shape before, 0 for none.
+    pub(super) older: u32,
 }
 
 impl Message {
     #[inline]
-    fn shape(&self) -> Shape {
+    pub(super) fn shape(&self) -> Shape {
         let offset = self.start as u64 + record_size(self.count) as u64;
         Shape { count: self.count, ..Shape::first(offset, self.count) }
     }
@@ -311,24 +313,43 @@ impl Message {
     #[inline]
     fn put(&mut self, plain: &mut Plain<'_>, text: &[u8], owned: bool) -> Option<u64> {
         let at = self.end;
-        let end = at + round_up(text.len() as u64);
-        if end > self.room {
-            return None;
-        }
-        self.end = end;
+        self.take(round_up(text.len() as u64))?;
         plain.write_padded(at, text);
         Some(span_at(at as u32, text.len() as u32, owned))
     }
 
-    /// The record, its shape, the keys' texts and those of values, behind each other.
+    /// Takes bytes behind the rest.
     #[inline]
-    fn write<'v>(
+    pub(super) fn take(&mut self, size: u64) -> Option<()> {
+        let end = self.end + size;
+        self.end = (end <= self.room).then_some(end)?;
+        Some(())
+    }
+
+    /// The tag and cell of a value. Text that does not fit its cell is put behind the rest.
+    #[inline]
+    pub(super) fn cell(&mut self, plain: &mut Plain<'_>, value: &Simple<'_>) -> Option<(u8, u64)> {
+        let &Simple { tag, cell, text, valid } = value;
+        if tag != TAG_STRING {
+            return Some((tag, cell));
+        }
+        if text.len() > self.string as usize || !(valid || is_ascii(text)) {
+            return None;
+        }
+        Some(match text.len() {
+            ..=MAX_INLINE => (tag, Needle::new(text).cell),
+            _ => (tag, self.put(plain, text, true)?),
+        })
+    }
+
+    /// The record, its shape and the keys' texts, behind each other. Its fields are to come.
+    #[inline]
+    pub(super) fn write_keys<'v>(
         &mut self,
         plain: &mut Plain<'_>,
         valid: bool,
         key: impl Fn(usize) -> Option<&'v [u8]>,
-        value: impl Fn(usize) -> Option<Simple<'v>>,
-    ) -> Option<()> {
+    ) -> Option<Record> {
         let (shape, count, string) = (self.shape(), self.count, self.string as usize);
         let end = shape.offset + shape.size();
         if end > self.room {
@@ -360,21 +381,25 @@ impl Message {
                 fingerprints = 0;
             }
         }
-        shape.write_header(plain, 0);
+        shape.write_header(plain, self.older);
         let record = Record::new(self.start, count, count, count, shape.offset as u32);
         record.write_header(plain);
+        Some(record)
+    }
+
+    /// The same, and the fields with their texts.
+    #[inline]
+    fn write<'v>(
+        &mut self,
+        plain: &mut Plain<'_>,
+        valid: bool,
+        key: impl Fn(usize) -> Option<&'v [u8]>,
+        value: impl Fn(usize) -> Option<Simple<'v>>,
+    ) -> Option<()> {
+        let (record, count) = (self.write_keys(plain, valid, key)?, self.count);
         let mut tags = 0;
         for index in 0..count {
-            let Simple { tag, mut cell, text, valid } = value(index as usize)?;
-            if tag == TAG_STRING {
-                if text.len() > string || !(valid || is_ascii(text)) {
-                    return None;
-                }
-                cell = match text.len() {
-                    ..=MAX_INLINE => Needle::new(text).cell,
-                    _ => self.put(plain, text, true)?,
-                };
-            }
+            let (tag, cell) = self.cell(plain, &value(index as usize)?)?;
             tags |= (tag as u64) << (8 * (index & 7));
             plain.write_u64(record.cell_position(index), cell);
             if index & 7 == 7 || index + 1 == count {

@@ -36,7 +36,13 @@ impl Plain<'_> {
     }
 }
 
-impl Plain<'_> {
+impl<'s> Plain<'s> {
+    /// A document that nobody else sees yet.
+    #[inline]
+    pub(crate) fn over(bytes: &'s mut [u8]) -> Self {
+        Plain(bytes)
+    }
+
     /// Count of bytes.
     #[inline]
     pub(crate) fn len(&self) -> u64 {
