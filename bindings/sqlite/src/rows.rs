@@ -3,10 +3,11 @@
 use crate::error::{Fault, caught};
 use crate::host::{self, is_interrupted};
 use crate::value::{Sql, extracted, limit};
-use livebuf::{ArrayIter, Checked, Doc, DocBuf, Error, ErrorKind, Fields, Value};
+use livebuf::raw::{Alone, AloneMemory};
+use livebuf::{ArrayIter, Checked, Doc, Error, ErrorKind, Fields, Value};
 use livebuf_query::{Matches, Query, Step};
 use livebuf_sql::{Path, json, type_name};
-use rusqlite::types::ValueRef;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::vtab::{
     Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
     VTabCursor, sqlite3_vtab, sqlite3_vtab_cursor,
@@ -14,6 +15,7 @@ use rusqlite::vtab::{
 use rusqlite::{Connection, Result as SqlResult, ffi};
 use self_cell::self_cell;
 use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_int};
 
 pub(crate) fn register(db: &Connection) -> SqlResult<()> {
@@ -161,24 +163,24 @@ struct Cursor {
     kind: Kind,
     db: *mut ffi::sqlite3,
     walk: Option<Walking>,
-    /// The row that is shown, as far as it is no value. None behind the last one.
+    /// The row that is shown. None behind the last one.
     row: Option<Row>,
     rowid: i64,
 }
 
-/// The place of a row.
+/// The numbers of a row.
 struct Row {
-    key: Sql,
     id: i64,
     parent: Option<i64>,
-    fullkey: String,
-    /// The bytes of `fullkey` that are the path of the container.
-    path: usize,
 }
 
 impl Cursor {
     fn began(&mut self, plan: c_int, args: &Filters<'_>) -> Result<(), Fault> {
-        (self.walk, self.row, self.rowid) = (None, None, 0);
+        let mut last = self.walk.take();
+        let memory = last
+            .as_mut()
+            .map(|walk| walk.with_dependent_mut(|_, walk| walk.alone.get_mut().take_memory()));
+        (self.row, self.rowid) = (None, 0);
         let mut args = args.iter();
         let mut argument =
             |column: c_int| (plan & 1 << (column - DOCUMENT) != 0).then(|| args.next()).flatten();
@@ -219,7 +221,9 @@ impl Cursor {
         };
         let deep = self.kind == Kind::Tree;
         let source = Source { document, query, second };
-        self.walk = Some(Walking::try_new(source, |source| RowWalk::begun(source, deep))?);
+        self.walk = Some(Walking::try_new(source, |source| {
+            RowWalk::begun(source, deep, memory.unwrap_or_default())
+        })?);
         self.advance()
     }
 
@@ -238,34 +242,49 @@ impl Cursor {
     #[allow(unsafe_code)]
     fn shown(&self, context: &mut Context, column: c_int) -> Result<(), Fault> {
         let (Some(row), Some(walk)) = (&self.row, &self.walk) else { return Ok(()) };
-        let most = || {
-            // SAFETY: the connection is used while SQLite asks for the column, and not kept.
-            limit(&*unsafe { context.get_connection() }?)
-        };
-        let answer = walk.with_dependent(|source, walk| {
-            let Some(value) = walk.current else { return Ok(Sql::Null) };
+        walk.with_dependent(|source, walk| {
+            let Some(value) = walk.current else { return Ok(()) };
             let container = value.is_object() || value.is_array();
-            Ok(match column {
-                VALUE if container => Sql::Text(json(value, most()?)?),
-                ATOM if container => Sql::Null,
-                VALUE | ATOM => extracted(value, most)?,
-                ELEMENT => Sql::Blob(alone(value)?),
-                TYPE => Sql::Text(type_name(&value)?.to_owned()),
-                ID => Sql::Integer(row.id),
-                PARENT => row.parent.map_or(Sql::Null, Sql::Integer),
-                FULLKEY => Sql::Text(row.fullkey.clone()),
-                PATH => Sql::Text(row.fullkey[..row.path].to_owned()),
-                DOCUMENT => Sql::Blob(source.document.clone()),
-                SECOND => match &source.second {
-                    Some(text) => Sql::Text(text.clone()),
-                    None => Sql::Text("$".to_owned()),
-                },
-                _ => Sql::Null,
-            })
-        });
-        let answer = answer.map_err(|fault: Fault| fault.at(&row.fullkey))?;
-        let answer = if column == KEY { &row.key } else { &answer };
-        Ok(context.set_result(answer.output())?)
+            let most = || {
+                // SAFETY: the connection is used while SQLite asks for the column, and not kept.
+                limit(&*unsafe { context.get_connection() }?)
+            };
+            let answer = || {
+                Ok(match column {
+                    KEY => walk.key(),
+                    VALUE if container => Sql::Text(json(value, most()?)?),
+                    ATOM if container => Sql::Null,
+                    VALUE | ATOM => extracted(value, most)?,
+                    // It is lent, since it may be asked for again.
+                    ELEMENT => {
+                        walk.make_element(&value)?;
+                        Sql::Null
+                    }
+                    TYPE => Sql::Text(type_name(&value)?.to_owned()),
+                    ID => Sql::Integer(row.id),
+                    PARENT => row.parent.map_or(Sql::Null, Sql::Integer),
+                    FULLKEY => Sql::Text(walk.fullkey().0),
+                    PATH => {
+                        let (mut path, length) = walk.fullkey();
+                        path.truncate(length);
+                        Sql::Text(path)
+                    }
+                    DOCUMENT => Sql::Blob(source.document.clone()),
+                    SECOND => match &source.second {
+                        Some(text) => Sql::Text(text.clone()),
+                        None => Sql::Text("$".to_owned()),
+                    },
+                    _ => Sql::Null,
+                })
+            };
+            let answer = answer().map_err(|fault: Fault| fault.at(&walk.fullkey().0))?;
+            let alone = walk.alone.borrow();
+            let answer = match column {
+                ELEMENT => ToSqlOutput::Borrowed(ValueRef::Blob(alone.last())),
+                _ => answer.output(),
+            };
+            Ok(context.set_result(answer)?)
+        })
     }
 
     /// Does some work, and tells SQLite of faults and panics. After one there are no more rows.
@@ -301,18 +320,17 @@ unsafe impl VTabCursor for Cursor {
     }
 }
 
-/// A value as a document of its own.
-fn alone(value: Value<'_>) -> Result<Vec<u8>, Fault> {
-    let mut doc = DocBuf::new()?;
-    doc.set_root(value)?;
-    Ok(doc.as_bytes().to_vec())
-}
-
 /// The way through a document, row by row.
 struct RowWalk<'a> {
     kind: Walked<'a>,
     /// The value of the row.
     current: Option<Value<'a>>,
+    /// The step that leads to it from its container. None in the row to begin with.
+    step: Option<Step<'a>>,
+    /// Makes the rows' values documents. A query often asks for the same one more than once.
+    alone: RefCell<Alone<'a>>,
+    /// Whether it has made the row's.
+    is_made: Cell<bool>,
     next_id: i64,
 }
 
@@ -327,7 +345,7 @@ enum Walked<'a> {
         entered: Option<(Value<'a>, i64)>,
         deep: bool,
         stack: Vec<Frame<'a>>,
-        /// The path of the last row.
+        /// The path of the row's container, or of the row to begin with.
         path: String,
         /// The key of the row to begin with, and the length of its container's path.
         first: (Sql, usize),
@@ -355,11 +373,13 @@ struct Budget {
 }
 
 impl<'a> RowWalk<'a> {
-    fn begun(source: &'a Source, deep: bool) -> Result<RowWalk<'a>, Fault> {
+    /// `memory`: that of another walk.
+    fn begun(source: &'a Source, deep: bool, memory: AloneMemory) -> Result<RowWalk<'a>, Fault> {
         let doc = Doc::open(&source.document)?;
+        let alone = RefCell::new(Alone::new(doc, memory));
         if let Some(query) = &source.query {
             let kind = Walked::Matches(query.find(doc.root()));
-            return Ok(RowWalk { kind, current: None, next_id: 0 });
+            return Ok(RowWalk::new(kind, alone));
         }
         let mut path = String::from("$");
         let mut first = (Sql::Null, path.len());
@@ -398,34 +418,31 @@ impl<'a> RowWalk<'a> {
         {
             *entered = Some((value, -1));
         }
-        Ok(RowWalk { kind: walked, current: None, next_id: 0 })
+        Ok(RowWalk::new(walked, alone))
+    }
+
+    fn new(kind: Walked<'a>, alone: RefCell<Alone<'a>>) -> RowWalk<'a> {
+        let is_made = Cell::new(false);
+        RowWalk { kind, current: None, step: None, alone, is_made, next_id: 0 }
     }
 
     /// Goes to the next row.
     fn advance(&mut self) -> Result<Option<Row>, Fault> {
         self.current = None;
+        self.is_made.set(false);
         let id = self.next_id;
         self.next_id += 1;
         match &mut self.kind {
             Walked::Matches(matches) => {
                 let Some(found) = matches.next_value() else { return Ok(None) };
                 self.current = Some(found?);
-                let (mut fullkey, mut path) = (String::from("$"), 1);
-                let steps = matches.steps();
-                for &step in steps {
-                    path = fullkey.len();
-                    livebuf_sql::push(&mut fullkey, step);
-                }
-                let key = steps.last().map_or(Sql::Null, key_of);
-                Ok(Some(Row { key, id, parent: None, fullkey, path }))
+                Ok(Some(Row { id, parent: None }))
             }
-            Walked::Values { root, entered, deep, stack, path, first, budget } => {
+            Walked::Values { root, entered, deep, stack, path, budget, .. } => {
                 if let Some(value) = root.take() {
                     self.current = Some(value);
                     *entered = deep.then_some((value, id));
-                    let (key, container) = std::mem::replace(first, (Sql::Null, 1));
-                    let fullkey = path.clone();
-                    return Ok(Some(Row { key, id, parent: None, fullkey, path: container }));
+                    return Ok(Some(Row { id, parent: None }));
                 }
                 if let Some((value, id)) = entered.take() {
                     let items = match value.as_object()? {
@@ -433,6 +450,9 @@ impl<'a> RowWalk<'a> {
                         None => value.as_array()?.map(|array| Items::Elements(array.iter(), 0)),
                     };
                     if let Some(items) = items {
+                        if let Some(step) = self.step {
+                            livebuf_sql::push(path, step);
+                        }
                         let id = (id >= 0).then_some(id);
                         stack.push(Frame { items, id, path: path.len() });
                     }
@@ -447,21 +467,44 @@ impl<'a> RowWalk<'a> {
                     }
                     budget.take(1)?;
                     path.truncate(frame.path);
-                    livebuf_sql::push(path, step);
-                    self.current = Some(value);
-                    let row = Row {
-                        key: key_of(&step),
-                        id,
-                        parent: frame.id,
-                        fullkey: path.clone(),
-                        path: frame.path,
-                    };
+                    (self.current, self.step) = (Some(value), Some(step));
                     *entered = deep.then_some((value, id));
-                    return Ok(Some(row));
+                    return Ok(Some(Row { id, parent: frame.id }));
                 }
                 Ok(None)
             }
         }
+    }
+
+    /// Makes the row's value a document, if it is none yet.
+    fn make_element(&self, value: &Value<'a>) -> Result<(), Error> {
+        if !self.is_made.get() {
+            self.alone.borrow_mut().document(value)?;
+            self.is_made.set(true);
+        }
+        Ok(())
+    }
+
+    /// The key of the row.
+    fn key(&self) -> Sql {
+        match (&self.kind, &self.step) {
+            (Walked::Matches(matches), _) => matches.steps().last().map_or(Sql::Null, key_of),
+            (_, Some(step)) => key_of(step),
+            (Walked::Values { first, .. }, None) => first.0.clone(),
+        }
+    }
+
+    /// The path of the row, and how many of its bytes are that of the container.
+    fn fullkey(&self) -> (String, usize) {
+        let (mut fullkey, mut length, steps) = match &self.kind {
+            Walked::Matches(matches) => (String::from("$"), 1, matches.steps()),
+            Walked::Values { path, first, .. } => (path.clone(), first.1, self.step.as_slice()),
+        };
+        for &step in steps {
+            length = fullkey.len();
+            livebuf_sql::push(&mut fullkey, step);
+        }
+        (fullkey, length)
     }
 }
 

@@ -12,7 +12,7 @@ use rusqlite::{Connection, ffi};
 const JSON: u32 = b'J' as u32;
 
 /// A function's answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Sql {
     Null,
     Integer(i64),

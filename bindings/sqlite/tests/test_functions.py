@@ -226,6 +226,38 @@ def test_elements_are_documents(db):
     assert "argument 3" in db.error("SELECT * FROM lb_each(lb('[1]'), '$', 3)")
 
 
+def test_elements_are_the_same_whatever_came_before(db):
+    rows = [
+        {"n": 1, "a key of some length": "a text of some length", "in": {"x": 1}, "tags": ["a"]},
+        {"n": 2, "in": {"y": [1.5, 2, None]}},
+        {"in": {}, "n": 3, "tags": [], "deep": {"a": {"b": {"c": {"d": {"e": 1}}}}}},
+        {"n": 4, "a key of some length": "ä", "in": {"x": 2}, "long": "x" * 5000},
+        {"n": 5, **{f"key {at}": at for at in range(40)}, "list": list(range(2000))},
+        {"n": 6, "a key of some length": None, "in": {"x": 1}, "list": [[1], {"a": 1}] * 40},
+    ]
+    db.run("CREATE TABLE t (d BLOB)")
+    for order in (rows, rows[::-1], rows * 3):
+        db.run("INSERT INTO t VALUES (lb(?))", json.dumps({"rows": order, "one": order[0]}))
+    query = "SELECT lb_extract(element, '$.n'), lb_json(element), typeof(element), element, "
+    query += "lb_error(element), value, element FROM t, lb_each(d, '$.rows')"
+    found = db.run(query)
+    assert len(found) == 5 * len(rows)
+    for number, text, type, element, error, value, again in found:
+        assert (type, error, text, again) == ("blob", None, value, element)
+        assert json.loads(text) == rows[number - 1]
+    # Kept in a table, after its cursor has gone on.
+    db.run("CREATE TABLE kept AS SELECT element FROM t, lb_each(d, '$.rows') ORDER BY id DESC")
+    kept = db.run("SELECT lb_json(element) FROM kept")
+    assert sorted(kept) == sorted((text,) for _, text, *_ in found)
+    # Two cursors of one document, and the bytes of the same row of another call.
+    twins = "lb_each(d, '$.rows') a, lb_each(d, '$.rows') b ON a.id = b.id"
+    assert db.one(f"SELECT count(*) FROM t, {twins} WHERE a.element <> b.element") == 0
+    for path in ("lb_tree(d)", "lb_query(d, '$..*')"):
+        assert db.run(f"SELECT 1 FROM t, {path} WHERE NOT lb_valid(element)") == []
+    one = "SELECT lb_json(lb_set(element, '$.n', 7), '$.n') FROM t, lb_query(d, '$.one')"
+    assert db.run(one) == [("7",)] * 3
+
+
 def test_each_joins_a_table(db):
     db.run("CREATE TABLE t (id INTEGER PRIMARY KEY, d BLOB)")
     for n in range(5):
