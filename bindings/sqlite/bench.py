@@ -10,6 +10,7 @@ seen. Times are the best of several runs; ratios are within one run.
 import argparse
 import json
 import os
+import random
 import sys
 import tempfile
 import time
@@ -58,6 +59,27 @@ def fill(db, text, rows):
             values = ((n, text(n)) for n in range(rows))
             db.executemany(f"INSERT INTO {table} VALUES (?, {make.format('?')})", values)
     db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+# Of each document with a list.
+ITEMS = 20
+ITEM_WORDS = "alpha beta gamma delta epsilon zeta eta theta".split()
+
+
+def item(rng):
+    return {
+        "sku": f"SKU-{rng.randrange(10**6):06}",
+        "name": " ".join(rng.choices(ITEM_WORDS, k=4)),
+        "count": rng.randrange(10),
+        "price": rng.randrange(100, 100_000) / 100,
+        "tags": rng.sample(ITEM_WORDS, 2),
+    }
+
+
+def items(number):
+    """A document with a list of items."""
+    rng = random.Random(number)
+    return json.dumps({"id": number, "items": [item(rng) for _ in range(ITEMS)]})
 
 
 class Bench:
@@ -123,6 +145,39 @@ class Bench:
             f"{text / parts:.0f} than JSON text\n"
         )
 
+    def elements(self):
+        """A field of each item of each row, where another one of the item says so."""
+        each = (
+            "SELECT sum({0}(e.{1}, '$.price')) FROM {2}, {3}(d, '$.items') e "
+            "WHERE {0}(e.{1}, '$.count') > 3"
+        )
+        ways = {
+            NAMES["text"]: each.format("json_extract", "value", "j", "json_each"),
+            NAMES["jsonb"]: each.format("json_extract", "value", "b", "json_each"),
+            "SQLite JSONB, jsonb_each": each.format("json_extract", "value", "b", "jsonb_each"),
+            "livebuf": each.format("lb_extract", "element", "l", "lb_each"),
+            "livebuf, lb_query": "SELECT sum(e.value) FROM l, "
+            "lb_query(d, '$.items[?@.count > 3].price') e",
+        }
+        print(f"two fields of each item, of {self.rows} rows with {ITEMS} items")
+        answers, times = set(), {name: [] for name in ways}
+        for _ in range(self.runs):
+            for name, query in ways.items():
+                begin = time.perf_counter()
+                answers.update(self.db.execute(query).fetchall())
+                times[name].append((time.perf_counter() - begin) / self.rows / ITEMS)
+        if len(answers) > 1:
+            raise SystemExit(f"answers differ: {answers}")
+        times = {name: Seconds(seconds) for name, seconds in times.items()}
+        for name, seconds in times.items():
+            print(f"  {name:28} {seconds * 1e6:10.3f} µs")
+        self.task("two fields of each element of lists", times)
+        _, jsonb, binary, ours, query = times.values()
+        print(
+            f"  lb_each: {ours / jsonb:.2f} of json_each, {ours / binary:.2f} of jsonb_each; "
+            f"lb_query: {query / jsonb:.2f} and {query / binary:.2f}\n"
+        )
+
     def updates(self, path, cases):
         """Pages that an update of one value writes to the write-ahead log, of a row.
 
@@ -170,6 +225,7 @@ def main():
     parser.add_argument("file", nargs="?", default=ROOT.parent / "shared/data/twitter.json")
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--small", type=int, default=100_000)
+    parser.add_argument("--lists", type=int, default=5_000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--cache", type=int, default=-2_000_000, help="PRAGMA cache_size")
     parser.add_argument("--quick", action="store_true", help="few rows: a look, no record")
@@ -177,7 +233,7 @@ def main():
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     options = parser.parse_args()
     if options.quick:
-        options.rows, options.small = 50, 5_000
+        options.rows, options.small, options.lists = 50, 5_000, 500
     report = Report()
     if options.filter in "SQLite":
         run(options, report)
@@ -216,6 +272,13 @@ def run(options, report):
         bench.sizes()
         for path in ("$.id", "$.note", "$.at.y", "$.tags[1]"):
             bench.reads(path)
+        db.close()
+
+        db = connect(Path(folder) / "lists.db", options.cache)
+        fill(db, items, options.lists)
+        bench = Bench(db, "lists", options.lists, options.runs, report)
+        bench.sizes()
+        bench.elements()
         db.close()
 
 
