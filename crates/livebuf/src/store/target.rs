@@ -38,6 +38,7 @@ impl Plain<'_> {
 
 impl<'s> Plain<'s> {
     /// A document that nobody else sees yet.
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn over(bytes: &'s mut [u8]) -> Self {
         Plain(bytes)
