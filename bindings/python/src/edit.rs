@@ -13,14 +13,14 @@ use std::sync::atomic::Ordering;
 
 use livebuf::{Editor, Error, ErrorKind, NodeId, Recorder, Storage, Value};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::PyBytes;
 
 use crate::decode::{self, CollectorPause};
 use crate::encode::Given;
 use crate::error::{self, Fault, Held};
 use crate::history::{Done, Move, Step, StepRef, Taken};
 use crate::memory::{Access, Memory, Watch};
-use crate::view::{Above, Document, Site, State, View, is_container, new_layout, root};
+use crate::view::{Above, Document, Site, State, Trash, View, is_container, new_layout, root};
 
 const CHANGED: &str = "the document was changed as a whole (a delta or undo); look it up again";
 const MANY: &str = "the document was changed in too many places at once; look it up again";
@@ -357,14 +357,6 @@ impl View {
                 .edit(py, Taken::Nothing, |editor, node, _| edits.attempt(py, self, editor, node)),
         }
     }
-}
-
-/// Objects to drop after the lock was given back.
-#[derive(Default)]
-pub(crate) struct Trash {
-    pub(crate) documents: Vec<Py<Document>>,
-    pub(crate) above: Vec<Above>,
-    pub(crate) keys: Vec<Py<PyString>>,
 }
 
 /// What an edit of a container takes away while views of it live.

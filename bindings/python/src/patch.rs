@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use crate::decode;
-use crate::edit::{Start, Trash};
+use crate::edit::Start;
 use crate::encode;
 use crate::error::{self, Fault, Held};
 use crate::memory::{Export, Memory};
-use crate::view::{Array, Document, Object, View};
+use crate::view::{Array, Document, Object, Trash, View};
 
 /// A copy of a document, a view or a plain Python object. So no lock is held while it is used.
 pub(crate) fn snapshot(object: &Bound<'_, PyAny>) -> PyResult<DocBuf> {

@@ -6,12 +6,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::decode;
-use crate::edit::{Aside, Start, Trash, edit};
+use crate::edit::{Aside, Start, edit};
 use crate::encode::Given;
 use crate::error::{Fault, Held};
 use crate::history::{Move, Step, Taken};
 use crate::memory::Memory;
-use crate::view::{Document, Found, Object, Site, State, View, is_container};
+use crate::view::{Document, Found, Object, Site, State, Trash, View, is_container};
 
 /// The key that a token of a JSON pointer names.
 fn unescaped(token: &str) -> String {

@@ -16,13 +16,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::decode::{self, CollectorPause};
-use crate::edit::{Start, Trash};
+use crate::edit::Start;
 use crate::encode::Given;
 use crate::error::{self, Fault, Held};
 use crate::memory::Memory;
 use crate::patch::snapshot;
 use crate::pointer::set_at;
-use crate::view::{Above, Array, Document, Object, State, child, is_container};
+use crate::view::{Above, Array, Document, Object, State, Trash, child, is_container};
 
 /// A compiled JSONPath query (RFC 9535), for `query`, `set_all`, `remove_all` and `update_all`.
 ///

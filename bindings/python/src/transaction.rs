@@ -10,11 +10,10 @@ use livebuf::Editor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::edit::Trash;
 use crate::error::{Fault, Held};
 use crate::lock::Kept;
 use crate::memory::Memory;
-use crate::view::{Document, State, new_layout};
+use crate::view::{Document, State, Trash, new_layout};
 
 const ELSEWHERE: &str = "the transaction was begun in another thread";
 const OVER: &str = "the transaction is not open";

@@ -27,7 +27,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::decode::{self, CollectorPause};
-use crate::edit::Trash;
 use crate::error::{self, Fault, Held};
 use crate::extended;
 use crate::history::{Move, Step, StepRef};
@@ -403,6 +402,14 @@ impl Above {
             }
         }
     }
+}
+
+/// Objects to drop after the lock was given back.
+#[derive(Default)]
+pub(crate) struct Trash {
+    documents: Vec<Py<Document>>,
+    above: Vec<Above>,
+    pub(crate) keys: Vec<Py<PyString>>,
 }
 
 /// Where a view was before an open transaction moved it to a copy.

@@ -327,7 +327,11 @@ impl<S: Storage> Encoder<S> {
     #[cold]
     pub(super) fn put_together(&mut self) -> Result<()> {
         if self.shred.rows == 0 {
-            self.shred.stop();
+            // The memory serves the next array, if it is not much.
+            match self.shred.scratch.cells.capacity() <= EXPECTED as usize {
+                true => self.shred.stop(),
+                false => self.shred = Shred::default(),
+            }
             return Ok(());
         }
         let mut shred = core::mem::take(&mut self.shred);
