@@ -201,7 +201,8 @@ impl<S: Storage> Encoder<S> {
         self.begin_next()
     }
 
-    /// Options for the document that begins now. Its first value must not have come.
+    /// Options for the document that begins now, of which no value has come yet. For bindings.
+    #[doc(hidden)]
     pub fn set_options(&mut self, mut options: EncodeOptions) {
         options.limits = options.limits.cut();
         self.out.limit = options.limits.document;
