@@ -584,7 +584,10 @@ impl Views {
         for saved in self.saved() {
             saved.remove(&view.into());
         }
-        self.away().remove(&view.into());
+        // To hash the view would take longer than the rest.
+        if !self.away().is_empty() {
+            self.away().remove(&view.into());
+        }
     }
 
     /// The index of a view in the array above.

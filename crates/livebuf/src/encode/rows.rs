@@ -47,6 +47,10 @@ impl<S: Storage> Encoder<S> {
     pub(super) fn take_rows_apart(&mut self) -> Result<bool> {
         self.check_values()?;
         let (from, end) = (self.shred.from, self.cells.len());
+        if self.shred.steps.is_empty() && end - from < FEWEST_ROWS {
+            self.put_together()?;
+            return Ok(false);
+        }
         let rows = self.shred.find_rows(&self.tags, &self.cells)?;
         if self.awaited > 0 {
             let awaited = core::mem::take(&mut self.awaited);
