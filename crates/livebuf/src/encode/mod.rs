@@ -915,7 +915,7 @@ impl<S: Storage> Encoder<S> {
     ///     encoder.u64(lap)?;
     ///     laps.push(encoder.finish_with(<[u8]>::to_vec)?.0);
     /// }
-    /// assert_eq!(livebuf::Doc::open(&laps[2])?.root().as_u64()?, Some(3));
+    /// assert_eq!(livebuf::Doc::open(&laps[2])?.root().as_u64(), Some(3));
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn finish_with<R>(&mut self, read: impl FnOnce(&[u8]) -> R) -> Result<(R, bool)> {
