@@ -588,7 +588,7 @@ impl Log {
 
     /// These columns only, in this order, for Arrow. A column is named by its key, by keys with
     /// dots between them (`"user.id"`) or by a tuple of keys. If any row has a key `"user.id"`, the
-    /// text means that one; the tuple `("user", "id")` always means keys within each other.
+    /// text means that one, for which all rows are looked at once; the tuple `("user", "id")` always means keys within each other.
     fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<LogColumns> {
         self.columns(py)?.select(py, columns)
     }

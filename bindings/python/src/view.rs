@@ -14,7 +14,7 @@
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, UnsafeCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -766,7 +766,7 @@ impl Views {
     /// A transaction was rolled back: views are where they were when it began, and younger ones
     /// are gone.
     pub(crate) fn restore(&self, document: &Bound<'_, Document>, trash: &mut Trash) {
-        let depth = self.saved().len();
+        let (depth, first) = (self.saved().len(), trash.documents.len());
         let mut saved = self.saved().pop().unwrap_or_default();
         self.away().retain(|view, moved| {
             if *moved == depth {
@@ -775,6 +775,13 @@ impl Views {
             }
             *moved < depth
         });
+        // Other views of the copies were made within.
+        let mut copies = HashSet::new();
+        for copy in trash.documents[first..].iter().filter(|copy| !copy.is(document)) {
+            if copies.insert(copy.as_ptr()) {
+                copy.get().views().leave_homeless();
+            }
+        }
         for entry in self.entries() {
             if entry.above == ROOT {
                 continue;
@@ -784,17 +791,35 @@ impl Views {
             let stays =
                 view.parent().is_none_or(|above| above.place().document.is(&place.document));
             match saved.remove(&entry.view) {
-                Some((at, before)) if stays => {
+                Some((at, mut before)) if stays => {
                     place.gone = None;
                     (entry.above, entry.at) = (view.above(), at);
-                    if let (Above::Object(_, key), Some(before)) = (&mut place.above, before) {
-                        trash.keys.push(std::mem::replace(key, before));
+                    if let (Above::Object(_, key), Some(before)) = (&mut place.above, &mut before) {
+                        std::mem::swap(key, before);
                     }
+                    trash.keys.extend(before);
                 }
-                _ => {
-                    place.gone = Some(ROLLED_BACK);
+                other => {
+                    // What is above it is still away.
+                    let why = if other.is_some() { IN_USE } else { ROLLED_BACK };
+                    place.gone = place.gone.or(Some(why));
                     entry.above = GONE;
+                    trash.keys.extend(other.and_then(|(_, key)| key));
                 }
+            }
+        }
+        trash.keys.extend(saved.into_values().filter_map(|(_, key)| key));
+    }
+
+    /// A transaction that made this copy was rolled back: views that it did not bring are gone, but
+    /// for those of the root.
+    fn leave_homeless(&self) {
+        for entry in self.entries().iter_mut().filter(|entry| entry.above != ROOT) {
+            // SAFETY: views in here live; this thread is attached, and nobody keeps a reference.
+            let place = unsafe { &mut *entry.view.as_ref().0.get() };
+            if place.homes.is_empty() {
+                place.gone = place.gone.or(Some(ROLLED_BACK));
+                entry.above = GONE;
             }
         }
     }
@@ -855,10 +880,10 @@ impl View {
             Above::Array(..) => Some(self.index()),
             _ => None,
         };
+        let views = self.place().document.get().views();
+        views.remove(self);
         // SAFETY: both documents' locks are held, and nobody has a reference into the place.
         let place = unsafe { &mut *self.0.get() };
-        let views = place.document.get().views();
-        views.remove(self);
         let before = above.is_some().then(|| place.above.clone_ref(py));
         match (views.saved().len(), place.homes.last_mut()) {
             (0, None) => {}
@@ -897,15 +922,12 @@ impl View {
         let py = document.py();
         let now = self.document(py);
         let copy = now.get().free(py);
-        // SAFETY: this thread is attached, nobody keeps a reference into the place, and its other
-        // parts are changed under the locks of both documents only.
-        let place = unsafe { &mut *self.0.get() };
-        let Some(at) = place.homes.iter().position(|home| home.document.is(document)) else {
-            return;
-        };
+        // SAFETY: this thread is attached, and nobody keeps a reference into the homes.
+        let homes = unsafe { &mut (*self.0.get()).homes };
+        let Some(at) = homes.iter().position(|home| home.document.is(document)) else { return };
         // Whatever is let go of may be the last to know a view, so all of it goes to the trash.
         let mut above = None;
-        for home in place.homes.drain(at..).rev() {
+        for home in homes.drain(at..).rev() {
             if !home.document.is(document) {
                 home.document.get().views().forget(self);
             }
@@ -914,19 +936,27 @@ impl View {
             }
             trash.documents.push(home.document);
         }
-        let is_root = matches!((&above, &place.above), (None, Above::Nothing));
+        let is_root = above.is_none() && self.is_root();
         if copy.is_none() || !(was_there || is_root) {
             trash.above.extend(above);
+            trash.documents.push(now.clone().unbind());
+            // No other transaction brings it back: nobody remembers then that it lives.
+            now.get().views().forget(self);
+            let saved = document.get().views().saved().iter_mut();
+            trash.keys.extend(saved.filter_map(|saved| saved.remove(&self.into())?.1));
             return self.leave(if was_there || is_root { IN_USE } else { ROLLED_BACK });
         }
         now.get().views().remove(self);
+        // SAFETY: the locks of both documents are held, and nobody has a reference into the place.
+        let place = unsafe { &mut *self.0.get() };
         place.gone = None;
         trash.documents.push(std::mem::replace(&mut place.document, document.clone().unbind()));
         trash.above.extend(above.map(|above| std::mem::replace(&mut place.above, above)));
         self.keep(py);
     }
 
-    /// The view cannot be found again. The document's lock must be held.
+    /// The view cannot be found again. The document's lock must be held, or the view be in a copy that
+    /// a transaction made and that is rolled back.
     pub(crate) fn leave(&self, why: &'static str) {
         // SAFETY: as `move_to`.
         let place = unsafe { &mut *self.0.get() };

@@ -153,6 +153,46 @@ def test_copies_have_transactions_of_their_own(whole_first: bool) -> None:
     assert doc["a"]["here"] and a.document is doc
 
 
+def test_views_that_were_made_of_a_copy_within_are_stale_after_rolling_back() -> None:
+    """Bug: they went on in the copy, and edits through them were lost."""
+    doc = livebuf.from_json('{"a": {"b": {"c": {}}}}')
+    a, b = doc["a"], doc["a"]["b"]
+    with doc.transaction() as changes:
+        doc["a"] = 0
+        made = a["b"], b["c"], a.document["b"]["c"]
+        changes.rollback()
+    assert a.document is doc is b.document
+    for view in made:
+        with pytest.raises(livebuf.StaleError, match="made within"):
+            view["x"] = 1
+    b["c"]["x"] = 1
+    assert doc == {"a": {"b": {"c": {"x": 1}}}}
+
+
+def test_no_other_rollback_brings_a_view_back_that_could_not_come() -> None:
+    """Bugs: an outer rollback made a younger view one of its place, since it had its address; and
+    one of the copy brought it to life there."""
+    doc = livebuf.from_json('{"a": {"b": {}}, "z": {}}')
+    a, b = doc["a"], doc["a"]["b"]
+    with doc.transaction() as outer:
+        with doc.transaction() as inner:
+            doc["a"] = 1
+            of_copy = a.document.transaction()
+            of_copy.__enter__()
+            inner.rollback()
+        of_copy.rollback()
+        for view in (a, b):
+            with pytest.raises(livebuf.StaleError, match="used what"):
+                view["x"] = 1
+        del a, b, view, of_copy
+        younger = [doc["z"] for _ in range(20)]
+        outer.rollback()
+    for view in younger:
+        with pytest.raises(livebuf.StaleError, match="made within"):
+            view["x"] = 1
+    assert doc == {"a": {"b": {}}, "z": {}}
+
+
 def test_what_is_let_go_of_within_a_transaction() -> None:
     doc = livebuf.Document.from_python([{"n": {"m": n}} for n in range(2000)])
     held = [(row, row["n"]) for row in doc.root]

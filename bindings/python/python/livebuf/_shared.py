@@ -26,6 +26,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import _files
+from ._errors import Error
 from ._livebuf import Document, _passed_on, dumps, fence
 
 if TYPE_CHECKING:
@@ -293,7 +294,9 @@ class SharedDocument:
                     yield document
                     version = self._publish(version, document)
                 except BaseException:
-                    _passed_on(document)
+                    # The caller's error is the one to see.
+                    with contextlib.suppress(Error):
+                        _passed_on(document)
                     raise
                 # What is kept of the document must not change what the next edit begins with.
                 self._draft = version, _passed_on(document)
