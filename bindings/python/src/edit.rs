@@ -98,8 +98,11 @@ impl Document {
         editor.set_limits(of.editor()?.limits());
         editor.set_root(*value)?;
         let copy = Document::around(editor);
+        let mut state = copy.lock(py)?;
         // Iterators that go on in the copy see by this that they must read again.
-        copy.lock(py)?.edits = of.edits;
+        state.edits = of.edits;
+        state.fate.clone_from(&of.fate);
+        drop(state);
         Ok(Py::new(py, copy)?)
     }
 }
@@ -111,6 +114,8 @@ impl View {
             let state = &*state;
             Document::copy_of(py, &state.editor()?.value(node)?, state)
         })?;
+        // It is the caller's, whatever becomes of a transaction.
+        copy.get().lock(py)?.fate = None;
         Ok(copy.into_bound(py))
     }
 

@@ -6,13 +6,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use livebuf::Editor;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::error::{Fault, Held};
 use crate::lock::Kept;
-use crate::memory::Memory;
 use crate::view::{Document, State, Trash, new_layout};
 
 const ELSEWHERE: &str = "the transaction was begun in another thread";
@@ -68,12 +66,12 @@ impl State {
         document: &Bound<'_, Document>,
         trash: &mut Trash,
     ) -> Held<()> {
-        let editor: &mut Editor<Memory> = self.editor_mut()?;
-        if editor.transactions() <= depth {
+        if self.editor_mut()?.transactions() <= depth {
             return Ok(());
         }
-        while editor.transactions() > depth {
-            editor.rollback_transaction()?;
+        while self.editor_mut()?.transactions() > depth {
+            self.editor_mut()?.rollback_transaction()?;
+            self.end_fate(true);
             document.get().views().restore(document, trash);
         }
         self.edits += 1;
@@ -136,6 +134,7 @@ impl Transaction {
             return Err(failure.into());
         }
         let depth = editor.transactions();
+        state.begin_fate();
         self.depth.store(depth, Ordering::Relaxed);
         if depth == 1 {
             state.task = task;
@@ -168,6 +167,7 @@ impl Transaction {
         state.roll_back_to(if commit { depth } else { depth - 1 }, bound, &mut trash)?;
         if commit {
             state.editor_mut()?.commit_transaction()?;
+            state.end_fate(false);
             document.views().forget_saved(bound, &mut trash);
             // Committing may lay out bytes anew.
             state.edits += 1;

@@ -14,10 +14,10 @@
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, UnsafeCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, NodeId, Storage, Value};
@@ -62,6 +62,44 @@ pub(crate) struct State {
     pub(crate) checked: bool,
     /// How many bytes the document had when it was opened.
     pub(crate) opened: usize,
+    /// What becomes of the open transaction; of a copy, of the one within which it was made.
+    pub(crate) fate: Option<Arc<Fate>>,
+}
+
+/// What becomes of a transaction. Copies that it makes for views end with it if it is rolled back.
+pub(crate) struct Fate {
+    rolled_back: AtomicBool,
+    /// That of the transaction around it.
+    outer: Option<Arc<Fate>>,
+}
+
+impl Fate {
+    fn is_rolled_back(&self) -> bool {
+        let mut fates = std::iter::successors(Some(self), |fate| fate.outer.as_deref());
+        fates.any(|fate| fate.rolled_back.load(Ordering::Relaxed))
+    }
+}
+
+impl State {
+    /// A transaction begins.
+    pub(crate) fn begin_fate(&mut self) {
+        let rolled_back = AtomicBool::new(false);
+        self.fate = Some(Arc::new(Fate { rolled_back, outer: self.fate.take() }));
+    }
+
+    /// The innermost transaction has ended.
+    pub(crate) fn end_fate(&mut self, rolled_back: bool) {
+        if let Some(fate) = self.fate.take() {
+            fate.rolled_back.store(rolled_back, Ordering::Relaxed);
+            self.fate = fate.outer.clone();
+        }
+    }
+
+    /// Whether this is a copy that a transaction made which was rolled back.
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.fate.as_ref().is_some_and(|fate| fate.is_rolled_back())
+    }
 }
 
 impl State {
@@ -198,6 +236,7 @@ impl Document {
                 tidy: None,
                 checked: false,
                 opened,
+                fate: None,
             }),
             exports: AtomicUsize::new(0),
             kept: Mutex::default(),
@@ -766,7 +805,7 @@ impl Views {
     /// A transaction was rolled back: views are where they were when it began, and younger ones
     /// are gone.
     pub(crate) fn restore(&self, document: &Bound<'_, Document>, trash: &mut Trash) {
-        let (depth, first) = (self.saved().len(), trash.documents.len());
+        let depth = self.saved().len();
         let mut saved = self.saved().pop().unwrap_or_default();
         self.away().retain(|view, moved| {
             if *moved == depth {
@@ -775,13 +814,6 @@ impl Views {
             }
             *moved < depth
         });
-        // Other views of the copies were made within.
-        let mut copies = HashSet::new();
-        for copy in trash.documents[first..].iter().filter(|copy| !copy.is(document)) {
-            if copies.insert(copy.as_ptr()) {
-                copy.get().views().leave_homeless();
-            }
-        }
         for entry in self.entries() {
             if entry.above == ROOT {
                 continue;
@@ -809,19 +841,6 @@ impl Views {
             }
         }
         trash.keys.extend(saved.into_values().filter_map(|(_, key)| key));
-    }
-
-    /// A transaction that made this copy was rolled back: views that it did not bring are gone, but
-    /// for those of the root.
-    fn leave_homeless(&self) {
-        for entry in self.entries().iter_mut().filter(|entry| entry.above != ROOT) {
-            // SAFETY: views in here live; this thread is attached, and nobody keeps a reference.
-            let place = unsafe { &mut *entry.view.as_ref().0.get() };
-            if place.homes.is_empty() {
-                place.gone = place.gone.or(Some(ROLLED_BACK));
-                entry.above = GONE;
-            }
-        }
     }
 
     /// Any place may hold something else than its views saw: all but those of the root are gone.
@@ -939,7 +958,6 @@ impl View {
         let is_root = above.is_none() && self.is_root();
         if copy.is_none() || !(was_there || is_root) {
             trash.above.extend(above);
-            trash.documents.push(now.clone().unbind());
             // No other transaction brings it back: nobody remembers then that it lives.
             now.get().views().forget(self);
             let saved = document.get().views().saved().iter_mut();
@@ -1080,7 +1098,7 @@ impl View {
     pub(crate) fn node(&self, py: Python<'_>, state: &State) -> Held<NodeId> {
         let node = self.place().node;
         match state.editor()?.renewed(node) {
-            Some(now) if self.place().gone.is_none() => {
+            Some(now) if self.place().gone.is_none() && !state.is_over() => {
                 Ok(if now == node { node } else { self.found(now) })
             }
             _ => self.find_again(py, state),
@@ -1102,7 +1120,7 @@ impl View {
     #[cold]
     fn find_again(&self, py: Python<'_>, state: &State) -> Held<NodeId> {
         const NOTHING: Fault = Fault::Stale("its place is gone");
-        if let Some(why) = self.place().gone {
+        if let Some(why) = self.place().gone.or(state.is_over().then_some(ROLLED_BACK)) {
             return Err(Fault::Stale(why));
         }
         let editor = state.editor()?;

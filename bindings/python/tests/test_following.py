@@ -74,6 +74,7 @@ def play(chance: random.Random) -> None:
         doc = livebuf.Document(bytearray(bytes(doc)))
     array = doc.root
     held: list[tuple[Any, Any]] = []
+    sources: dict[int, Any] = {}
     number = 1000
 
     def new() -> dict[str, Any]:
@@ -87,6 +88,15 @@ def play(chance: random.Random) -> None:
                 at = chance.randrange(len(model))
                 held.append((array[at], model[at]))
                 held.append((array[at]["in"]["t"], model[at]["in"]["t"]))
+
+    def hold_below() -> None:
+        """A view of what may be in the document or away."""
+        objects = [pair for pair in held if isinstance(pair[1], dict) and "in" in pair[1]]
+        if objects:
+            view, plain = chance.choice(objects)
+            made = view["in"]
+            held.append((made, plain["in"]))
+            sources[id(made)] = view
 
     def insert() -> None:
         at, row = chance.randrange(-3, len(model) + 3), new()
@@ -157,6 +167,7 @@ def play(chance: random.Random) -> None:
         """All steps, within a transaction that is rolled back more often than not. Edits of what
         was away before are none of its own, so they stay."""
         before, known = [(plain, copy.copy(plain)) for plain in below(model)], list(held)
+        there = {id(view): view.document is doc for view, _ in held}
         with doc.transaction() as changes:
             for _ in range(chance.randrange(1, 6)):
                 if depth < 3 and chance.random() < 0.2:
@@ -171,9 +182,19 @@ def play(chance: random.Random) -> None:
         for plain, was in before:
             plain.clear()
             plain.extend(was) if isinstance(plain, list) else plain.update(was)
-        for view, _ in held[len(known) :]:
+        for view, plain in held[len(known) :]:
+            source = view
+            while source is not None and id(source) not in there:
+                source = sources.get(id(source))
+            if source is not None and not there[id(source)]:
+                known.append((view, plain))
+                continue
             with pytest.raises(livebuf.StaleError, match="rolled back"):
                 len(view)
+        # What was made and is let go of leaves its number to others.
+        kept = {id(view) for view, _ in known}
+        for number in [number for number in sources if number not in kept]:
+            del sources[number]
         held[:] = known
 
     done: list[str] = []
@@ -185,11 +206,11 @@ def play(chance: random.Random) -> None:
         for view, plain in held:
             assert view == plain, done
             if isinstance(plain, dict):
-                is_there = any(row is plain for row in model)
+                is_there = any(item is plain for item in below(model))
                 assert (view.document is doc) == is_there, done
 
     steps: list[Callable[[], None]] = [hold, insert, delete, pop, splice, swap, sort, reverse]
-    steps += [edit, edit, patch, remove_all, hold, insert]
+    steps += [edit, edit, patch, remove_all, hold, hold_below, hold_below, insert]
     for _ in range(40):
         step(chance.choice([*steps, doc.compact, transact, transact]))
     doc.validate()

@@ -1,6 +1,7 @@
 """Transactions: all edits or none, for one thread and one task."""
 
 import asyncio
+import copy
 import gc
 import threading
 import time
@@ -159,7 +160,9 @@ def test_views_that_were_made_of_a_copy_within_are_stale_after_rolling_back() ->
     a, b = doc["a"], doc["a"]["b"]
     with doc.transaction() as changes:
         doc["a"] = 0
-        made = a["b"], b["c"], a.document["b"]["c"]
+        made = a["b"], b["c"], a.document["b"]["c"], a.document.root
+        b["c"] = {"y": 1}
+        kept = a.copy(), copy.copy(b), copy.deepcopy(a)
         changes.rollback()
     assert a.document is doc is b.document
     for view in made:
@@ -167,6 +170,9 @@ def test_views_that_were_made_of_a_copy_within_are_stale_after_rolling_back() ->
             view["x"] = 1
     b["c"]["x"] = 1
     assert doc == {"a": {"b": {"c": {"x": 1}}}}
+    for view in kept:
+        view["z"] = 1
+        assert "z" in view
 
 
 def test_no_other_rollback_brings_a_view_back_that_could_not_come() -> None:
