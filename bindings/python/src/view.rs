@@ -11,6 +11,10 @@
 //! A view keeps a handle of the core and the chain of views above it, with its key or index, which
 //! edits keep right. Where a handle is stale, since the editor is another one or remembers no more,
 //! the view is found again along its chain.
+//!
+//! An edit that takes a view's place away moves the view to a private copy (`edit`). Within a
+//! transaction the view keeps where it was ([`Home`]), and a rollback takes it back. A copy that was
+//! made within ends then ([`Fate`]).
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, UnsafeCell};
@@ -467,7 +471,8 @@ struct ViewPlace {
     slot: Cell<usize>,
     /// Why it cannot be found again, if it cannot.
     gone: Option<&'static str>,
-    /// Where rollbacks take it back to: the last one first, since copies have transactions, too.
+    /// Where rollbacks take it back to. Since copies have transactions, too, there may be several, and
+    /// the place that it left last is the last one.
     homes: Vec<Home>,
 }
 
