@@ -125,7 +125,7 @@ fn encode<R>(
     walk.value(object.as_borrowed()).map_err(|failure| failure.into_error(object.py()))?;
     let (made, has_lists) = finish(&mut walk.encoder)
         .map_err(|error| Box::<Failure>::from(error).into_error(object.py()))?;
-    // Where nothing failed, the walk is as it began.
+    // The next call begins as this one did.
     walk.default = None;
     if walk.encoder.kept_bytes() <= KEPT_ENCODER {
         if !has_lists {

@@ -623,7 +623,7 @@ impl Views {
         }
     }
 
-    /// Forgets where a view was that lives no more.
+    /// Forgets where a view was, so that no rollback brings it back.
     fn forget(&self, view: &View) {
         for saved in self.saved() {
             saved.remove(&view.into());
@@ -963,7 +963,8 @@ impl View {
         let is_root = above.is_none() && self.is_root();
         if copy.is_none() || !(was_there || is_root) {
             trash.above.extend(above);
-            // No other transaction brings it back: nobody remembers then that it lives.
+            // From here on this document is not told when the view dies. So no rollback may remember
+            // it, neither an outer one nor one of the copy.
             now.get().views().forget(self);
             let saved = document.get().views().saved().iter_mut();
             trash.keys.extend(saved.filter_map(|saved| saved.remove(&self.into())?.1));

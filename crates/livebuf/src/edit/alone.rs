@@ -108,6 +108,7 @@ impl<'a> Alone<'a> {
     /// # Errors
     /// What is damaged, and limits.
     pub fn document(&mut self, value: &Value<'a>) -> Result<&[u8]> {
+        // An error leaves no document, since the memory is written to.
         self.length = 0;
         self.length = match self.small(value) {
             Some(length) => length,
