@@ -84,6 +84,16 @@ impl Fate {
     }
 }
 
+/// Transactions may nest deeper than the stack has room for.
+impl Drop for Fate {
+    fn drop(&mut self) {
+        let mut next = self.outer.take();
+        while let Some(mut fate) = next.and_then(Arc::into_inner) {
+            next = fate.outer.take();
+        }
+    }
+}
+
 impl State {
     /// A transaction begins.
     pub(crate) fn begin_fate(&mut self) {

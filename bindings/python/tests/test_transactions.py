@@ -199,6 +199,31 @@ def test_no_other_rollback_brings_a_view_back_that_could_not_come() -> None:
     assert doc == {"a": {"b": {}}, "z": {}}
 
 
+def test_a_copy_of_deeply_nested_transactions() -> None:
+    """Bug: to let go of it ended the process, where the stack is small."""
+    held = []
+
+    def nest() -> None:
+        doc = livebuf.from_json('{"a": {"b": 1}}')
+        view = doc["a"]
+        nested = [doc.transaction() for _ in range(100_000)]
+        for each in nested:
+            each.__enter__()
+        doc["a"] = 0
+        for each in reversed(nested):
+            each.commit()
+        held.append(view["b"])
+
+    before = threading.stack_size(256 << 10)
+    try:
+        thread = threading.Thread(target=nest)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    assert held == [1]
+
+
 def test_what_is_let_go_of_within_a_transaction() -> None:
     doc = livebuf.Document.from_python([{"n": {"m": n}} for n in range(2000)])
     held = [(row, row["n"]) for row in doc.root]
