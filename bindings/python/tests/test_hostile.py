@@ -211,7 +211,7 @@ def attempt(action: Callable[[], Any]) -> bool:
             "indices must be",
             "a bytes-like object is required",
             "is not in the array",
-            "numbers of one type",
+            "numbers, dates or times of one type",
             "not reversible",
             "is wanted, not",
             "to be memory view",

@@ -347,7 +347,7 @@ for turn in range(30):
 
 def test_numbers_without_json_in_mixed_columns(tmp_path: Path) -> None:
     """They are null where that is asked for, from a log and from a scan of its file."""
-    import polars
+    polars = pytest.importorskip("polars")
     from livebuf.polars import scan
 
     path = tmp_path / "mixed.lblog"
