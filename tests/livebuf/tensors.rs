@@ -1,6 +1,8 @@
 //! Tensors: what they keep, what they refuse, and where they go.
 
-use livebuf::{ColumnType, DocBuf, EncodeOptions, Encoder, ErrorKind, New, Tensor, json};
+use livebuf::{
+    ColumnType, DocBuf, EncodeOptions, Encoder, ErrorKind, New, Tensor, TensorRef, json,
+};
 
 const TYPES: [ColumnType; 12] = [
     ColumnType::Bool8,
@@ -214,20 +216,33 @@ fn the_shape_stays() {
     let refused = |result: Result<(), livebuf::Error>| {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::TensorMismatch);
     };
+    // Arrays within a tensor keep their lengths and their order. The tensor itself takes rows alone.
+    let four = [1i32, 2, 3, 4];
+    let flat = [New::Int(1), New::Int(2)];
     for pointer in ["/t", "/t/1", "/t/1/0"] {
         let node = doc.find(pointer).unwrap().unwrap();
         let before = doc.as_bytes().to_vec();
-        refused(doc.push(node, 1).map(drop));
-        refused(doc.push(node, New::Items(&[New::Int(1), New::Int(2)])).map(drop));
-        refused(doc.insert(node, 0, 1).map(drop));
-        refused(doc.remove(node, 0).map(drop));
-        refused(doc.detach(node, 0).map(drop));
-        refused(doc.pop(node).map(drop));
-        refused(doc.truncate(node, 1));
-        refused(doc.clear(node));
-        refused(doc.swap(node, 0, 1));
-        refused(doc.reserve(node, 1));
-        refused(doc.check_set(node, 2, 1));
+        for other in [
+            1.into(),
+            New::Items(&flat),
+            New::Items(&[New::Items(&flat), New::Items(&flat[1..])]),
+            New::Items(&[New::Items(&flat), New::Items(&[New::Int(1), New::Str("2")])]),
+            (&Tensor::new(&[4], &four).unwrap()).into(),
+            (&Tensor::new(&[2, 2], &[1i64 << 40; 4]).unwrap()).into(),
+        ] {
+            refused(doc.push(node, other).map(drop));
+            refused(doc.insert(node, 0, other).map(drop));
+            refused(doc.check_set(node, 2, other));
+        }
+        if pointer != "/t" {
+            refused(doc.remove(node, 0).map(drop));
+            refused(doc.detach(node, 0).map(drop));
+            refused(doc.pop(node).map(drop));
+            refused(doc.truncate(node, 1));
+            refused(doc.clear(node));
+            refused(doc.swap(node, 0, 1));
+            refused(doc.reserve(node, 1));
+        }
         assert!(doc.as_bytes() == before, "{pointer}");
     }
     // Arrays of the same length go over those that are there, whole or not at all.
@@ -252,6 +267,130 @@ fn the_shape_stays() {
     // The whole can be replaced by anything.
     doc.set_pointer("/t", "text").unwrap();
     doc.doc().validate().unwrap();
+}
+
+/// Elements are added, taken out and exchanged as in any array: the type stays, and so do the lengths
+/// of the elements.
+#[test]
+fn elements_come_and_go() {
+    let mut random = fastrand::Rng::with_seed(11);
+    for case in 0..600 {
+        let column = TYPES[case % TYPES.len()];
+        let inner: &[usize] = [&[][..], &[3], &[2, 2], &[1]][random.usize(..4)];
+        let size = width(column) * inner.iter().product::<usize>();
+        let pool = numbers(column, 400 * size / width(column));
+        let row_shape: Vec<u32> = inner.iter().map(|&length| length as u32).collect();
+        let mut rows: Vec<Vec<u8>> =
+            (0..random.usize(..4)).map(|at| pool[at * size..][..size].to_vec()).collect();
+        let shape = |rows: &[Vec<u8>]| [&[rows.len()], inner].concat();
+        let mut doc = json!({"other": ["before"]});
+        let first = rows.concat();
+        doc.set_pointer("/t", &Tensor::from_bytes(column, &shape(&rows), &first).unwrap()).unwrap();
+        doc.set_pointer("/after", "text that lies behind the tensor").unwrap();
+        let node = doc.find("/t").unwrap().unwrap();
+        // Handles of some elements, which follow them.
+        let mut handles: Vec<(livebuf::NodeId, Vec<u8>)> = Vec::new();
+        for step in 0..30 {
+            let (count, at) = (rows.len(), random.usize(..rows.len() + 1));
+            let row = pool[random.usize(..400) * size..][..size].to_vec();
+            let new = match inner {
+                [] => scalar(column, &row),
+                _ => New::Tensor(TensorRef::from_bytes(column, &row_shape, &row).unwrap()),
+            };
+            match random.u8(..8) {
+                0 | 1 => {
+                    doc.check_set(node, count, new).unwrap();
+                    doc.push(node, new).unwrap();
+                    rows.push(row);
+                }
+                2 => {
+                    doc.insert(node, at, new).unwrap();
+                    rows.insert(at, row);
+                }
+                3 if at < count => {
+                    doc.set(node, at, new).unwrap();
+                    handles.retain(|(_, bytes)| *bytes != rows[at]);
+                    rows[at] = row;
+                }
+                4 if at < count => {
+                    let gone = rows.remove(at);
+                    handles.retain(|(_, bytes)| *bytes != gone);
+                    match random.bool() {
+                        true => assert!(doc.remove(node, at).unwrap()),
+                        false => {
+                            let detached = doc.detach(node, at).unwrap().unwrap();
+                            let root = doc.root_id().unwrap();
+                            doc.set(root, "gone", &detached).unwrap();
+                            if !inner.is_empty() {
+                                assert_tensor(&doc, "/gone", column, inner, &gone);
+                            }
+                        }
+                    }
+                }
+                5 if at < count => {
+                    let other = random.usize(..count);
+                    doc.swap(node, at, other).unwrap();
+                    rows.swap(at, other);
+                }
+                6 if random.u8(..4) == 0 => {
+                    doc.truncate(node, at).unwrap();
+                    rows.truncate(at);
+                    handles.clear();
+                }
+                7 if random.bool() => doc.reserve(node, random.usize(..20)).unwrap(),
+                _ if at < count && !inner.is_empty() => {
+                    let handle = doc.find(&format!("/t/{at}")).unwrap().unwrap();
+                    handles.push((handle, rows[at].clone()));
+                }
+                _ => {}
+            }
+            assert_tensor(&doc, "/t", column, &shape(&rows), &rows.concat());
+            for (handle, bytes) in &handles {
+                if rows.iter().filter(|row| *row == bytes).count() == 1 {
+                    let array = doc.value(*handle).unwrap().as_array().unwrap().unwrap();
+                    let found = array.tensor().unwrap().unwrap();
+                    assert!(found.as_bytes() == bytes, "case {case}, step {step}");
+                }
+            }
+        }
+        assert!(
+            doc.doc().pointer("/after").unwrap().unwrap() == "text that lies behind the tensor"
+        );
+    }
+}
+
+/// A number of a tensor as a value.
+fn scalar(column: ColumnType, bytes: &[u8]) -> New<'static> {
+    let mut doc = DocBuf::new().unwrap();
+    doc.set_root(&Tensor::from_bytes(column, &[1], bytes).unwrap()).unwrap();
+    let value = doc.get(0).unwrap().unwrap();
+    let int = value.as_i64().map(New::from).or(value.as_u64().map(New::from));
+    int.or(value.as_bool().map(New::from)).or(value.as_f64().map(New::from)).unwrap()
+}
+
+/// Ten thousand rows, one by one, beside their bytes: room is made ahead, and little of it is left.
+#[test]
+fn a_tensor_grows_by_rows() {
+    let mut doc = DocBuf::new().unwrap();
+    let empty = Tensor::from_bytes(ColumnType::F32, &[0, 384], &[]).unwrap();
+    let root = doc.set_root(&empty).unwrap().unwrap();
+    let row = [0.5f32; 384];
+    for at in 0..10_000 {
+        if at % 2 == 0 {
+            doc.push(root, &Tensor::new(&[384], &row).unwrap()).unwrap();
+        } else {
+            // Numbers become the type's.
+            doc.push(root, &Tensor::new(&[384], &[0.5f64; 384]).unwrap()).unwrap();
+        }
+    }
+    assert_tensor(
+        &doc,
+        "",
+        ColumnType::F32,
+        &[10_000, 384],
+        &0.5f32.to_le_bytes().repeat(3_840_000),
+    );
+    assert!(doc.as_bytes().len() < 10_100 * 384 * 4, "{}", doc.as_bytes().len());
 }
 
 /// The numbers at a pointer, as JSON.

@@ -274,9 +274,14 @@ impl Edits<'_> {
         match *self {
             Edits::Splice(first, removed, items) => {
                 let array = editor.value(node)?.as_array()?;
-                let tensor = array.map(|array| array.tensor()).transpose()?.flatten();
-                if tensor.is_some() && removed != items.len() {
-                    return Err(livebuf::Error::new(ErrorKind::TensorMismatch, 0));
+                // An array within a tensor keeps its length. To add an element that is there asks that.
+                if let Some(array) = array
+                    && removed > items.len()
+                    && array.tensor()?.is_some()
+                    && let Some(last) = array.len().checked_sub(1)
+                    && let Some(last) = array.get(last)?
+                {
+                    editor.check_set(node, array.len(), last)?;
                 }
                 let mut items = items.iter().enumerate();
                 items

@@ -918,16 +918,12 @@ impl Change for ColumnEdit<'_> {
 }
 
 impl ColumnEdit<'_> {
-    /// A tensor keeps its shape, and the order of its elements.
-    fn check_shape(&self) -> Result<()> {
+    /// A tensor gets and loses elements as any array does, but those keep their lengths, so an array
+    /// in a tensor or in a list of tensors keeps its own.
+    pub(super) fn check_shape(&self) -> Result<()> {
         let array = match *self {
-            ColumnEdit::Insert { array: Container::Array(array), .. }
-            | ColumnEdit::Insert { array: Container::Listed(.., array), .. }
-            | ColumnEdit::Reserve { array: Container::Array(array), .. }
+            ColumnEdit::Insert { array: Container::Listed(.., array), .. }
             | ColumnEdit::Reserve { array: Container::Listed(.., array), .. }
-            | ColumnEdit::Take { array, .. }
-            | ColumnEdit::Swap { array, .. }
-            | ColumnEdit::Truncate { array, .. }
             | ColumnEdit::Part { elements: array, .. } => array,
             _ => return Ok(()),
         };
@@ -983,7 +979,7 @@ fn reserve<S: Storage>(
 /// Whether a column is a list, or has one below.
 fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
     if column.column != ColumnType::Struct {
-        return Ok(column.column.is_list() && !column.column.is_run());
+        return Ok(column.column.is_list() && !column.column.is_run() && !column.tensor);
     }
     let table = Table::load(bytes, column.data)?;
     for index in 0..table.headers() {
@@ -1207,10 +1203,10 @@ impl<S: Storage> Editor<S> {
     }
 
     /// Takes emptied slots out of an array. If no slot is left, an array of rows or with gaps gets
-    /// plain cells again.
+    /// plain cells again; a tensor keeps its type.
     pub(super) fn close(&mut self, array: Elements, at: u32, count: u32) -> Result<()> {
         self.close_from(array.offset, at, count)?;
-        if array.count == count && Rules::of(array, 0) == Rules::Column {
+        if array.count == count && Rules::of(array, 0) == Rules::Column && !array.tensor {
             let column = Elements::at(self.space.bytes(), array.offset)?;
             self.free_column(column);
             Elements::new(column.offset, ColumnType::Cells, 0, 0, 0).write_header(&mut self.space);
@@ -1336,12 +1332,19 @@ impl<S: Storage> Editor<S> {
         Ok(())
     }
 
-    /// Exchanges two slots of a column that has no lists below.
+    /// Exchanges two slots of a column that has no lists below but those of a tensor.
     fn exchange(&mut self, header: u32, a: u32, b: u32) -> Result<()> {
         let bytes = self.space.bytes();
         let column = Elements::at(bytes, header)?;
         let gaps = (column.gap(bytes, a)?, column.gap(bytes, b)?);
-        if column.column.is_run() {
+        if column.column == ColumnType::FixedList {
+            let list = List::load(bytes, column.data)?;
+            let length = list.length.unwrap_or(0);
+            self.note(Event::Swapped { table: list.offset, a, b });
+            return (0..length).try_for_each(|at| {
+                self.exchange(list.offset + LIST_CHILD, a * length + at, b * length + at)
+            });
+        } else if column.column.is_run() {
             let list = List::load(bytes, column.data)?;
             list.exchange_texts(&mut self.space, a, b)?;
         } else if column.column == ColumnType::Uuid {

@@ -9,7 +9,6 @@ use super::short::Simple;
 use super::sink::Change;
 use crate::block::map::{self, ByHash, Map};
 use crate::block::record::{Block, Raw};
-use crate::block::tensor::mismatch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
 use crate::format::pointer;
@@ -324,7 +323,6 @@ impl<S: Storage> Editor<S> {
     /// let mut doc = DocBuf::new()?;
     /// let root = doc.set_root(&Tensor::new(&[3], &[1u8, 2, 3])?)?.unwrap();
     /// assert_eq!(doc.check_set(root, 2, 300).unwrap_err().kind(), ErrorKind::TensorMismatch);
-    /// assert_eq!(doc.check_set(root, 3, 4).unwrap_err().kind(), ErrorKind::TensorMismatch);
     /// doc.check_set(root, 2, 30)?;
     /// assert_eq!(doc.get(2)?.unwrap(), 3); // as before
     /// # Ok::<(), livebuf::Error>(())
@@ -346,11 +344,14 @@ impl<S: Storage> Editor<S> {
         if !elements.tensor {
             return Ok(());
         }
-        if index >= elements.count as usize {
-            return Err(mismatch(elements.offset));
-        }
-        let (place, slot) = ColumnPlace::of_element(node, container, elements, index as u32);
-        ColumnEdit::Set { place, slot, new }.run(&mut self.sizer(NodeId::NONE)).map(drop)
+        let edit = if index < elements.count as usize {
+            let (place, slot) = ColumnPlace::of_element(node, container, elements, index as u32);
+            ColumnEdit::Set { place, slot, new }
+        } else {
+            ColumnEdit::Insert { node, array: container, index: elements.count, new }
+        };
+        edit.check_shape()?;
+        edit.run(&mut self.sizer(NodeId::NONE)).map(drop)
     }
 
     /// Takes a member or element out and frees what it held; false where there is none.
