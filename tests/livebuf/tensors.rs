@@ -122,7 +122,10 @@ fn shapes_and_bytes_that_are_none() {
     refused(ColumnType::Date, &[1], 4);
     let error = Tensor::from_bytes(ColumnType::Bool8, &[1], &[2]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TensorMismatch);
-    assert_eq!(error.to_string(), "a tensor keeps its type and shape, and this does not fit them");
+    assert_eq!(
+        error.to_string(),
+        "a tensor keeps its type and the lengths of its elements, and this does not fit them"
+    );
     let many = vec![0u8; 5];
     let mut options = EncodeOptions::default();
     options.limits.elements = 4;
@@ -293,8 +296,13 @@ fn elements_come_and_go() {
         for step in 0..30 {
             let (count, at) = (rows.len(), random.usize(..rows.len() + 1));
             let row = pool[random.usize(..400) * size..][..size].to_vec();
+            let mut other = DocBuf::new().unwrap();
             let new = match inner {
                 [] => scalar(column, &row),
+                _ if random.bool() => {
+                    other.set_root(&Tensor::from_bytes(column, inner, &row).unwrap()).unwrap();
+                    other.doc().root().into()
+                }
                 _ => New::Tensor(TensorRef::from_bytes(column, &row_shape, &row).unwrap()),
             };
             match random.u8(..8) {

@@ -1137,7 +1137,7 @@ livebuf_status livebuf_set_root(livebuf_doc *doc, livebuf_new value, livebuf_nod
  * Memory: copies key and value. NULL: `doc`, `key` LIVEBUF_NULL_ARGUMENT; `child` if the
  * place of a new object or array is not wanted. Errors: LIVEBUF_STALE_HANDLE,
  * LIVEBUF_WRONG_TYPE, LIVEBUF_NO_SPACE, limits, text that is not UTF-8, and
- * LIVEBUF_TENSOR_MISMATCH where a tensor cannot hold the value or keep its shape; the document
+ * LIVEBUF_TENSOR_MISMATCH where a tensor cannot hold the value; the document
  * is unchanged then. Threads: an edit.
  */
 livebuf_status livebuf_set_n(livebuf_doc *doc,
@@ -2943,8 +2943,8 @@ typedef enum {
   /** A number or text that is no date, time, decimal or UUID. */
   LIVEBUF_BAD_VALUE = 38,
   /**
-   * A tensor keeps its type and its shape: a value does not fit its type, an edit would change
-   * its length, or a new one is no tensor of this type and shape.
+   * A tensor keeps its type and the lengths of its elements: a value does not fit these, an edit
+   * would change the length of an array in it, or a new one is no tensor of this type and shape.
    */
   LIVEBUF_TENSOR_MISMATCH = 39,
   /** The text is not JSON (RFC 8259); the error has line and column. */

@@ -1041,7 +1041,7 @@ pub unsafe extern "C" fn livebuf_set_root(
 /// Memory: copies key and value. NULL: `doc`, `key` LIVEBUF_NULL_ARGUMENT; `child` if the
 /// place of a new object or array is not wanted. Errors: LIVEBUF_STALE_HANDLE,
 /// LIVEBUF_WRONG_TYPE, LIVEBUF_NO_SPACE, limits, text that is not UTF-8, and
-/// LIVEBUF_TENSOR_MISMATCH where a tensor cannot hold the value or keep its shape; the document
+/// LIVEBUF_TENSOR_MISMATCH where a tensor cannot hold the value; the document
 /// is unchanged then. Threads: an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_set_n(

@@ -75,7 +75,7 @@ statuses! {
     LIVEBUF_NOT_VALIDATED, "the document was not validated: validate it first";
     LIVEBUF_BROKEN, "an edit ended half way: go back to a copy of the document";
     LIVEBUF_BAD_VALUE, "not a valid date, time, decimal or UUID";
-    LIVEBUF_TENSOR_MISMATCH, "a tensor keeps its type and shape, and this does not fit them";
+    LIVEBUF_TENSOR_MISMATCH, "a tensor keeps its type and the lengths of its elements, and this does not fit them";
     LIVEBUF_JSON_SYNTAX, "the text is not JSON";
     LIVEBUF_JSON_END, "the JSON text ends inside a value, or holds none";
     LIVEBUF_JSON_NOT_FINITE, "JSON has no infinity and no NaN";
@@ -197,8 +197,8 @@ pub enum livebuf_code {
     LIVEBUF_BROKEN = 37,
     /// A number or text that is no date, time, decimal or UUID.
     LIVEBUF_BAD_VALUE = 38,
-    /// A tensor keeps its type and its shape: a value does not fit its type, an edit would change
-    /// its length, or a new one is no tensor of this type and shape.
+    /// A tensor keeps its type and the lengths of its elements: a value does not fit these, an edit
+    /// would change the length of an array in it, or a new one is no tensor of this type and shape.
     LIVEBUF_TENSOR_MISMATCH = 39,
     /// The text is not JSON (RFC 8259); the error has line and column.
     LIVEBUF_JSON_SYNTAX = 64,

@@ -354,7 +354,10 @@ static void tensors() {
   CHECK(view["weights"].read(part) && part.data<float>()[3] == 0.1f);
   const livebuf::status mismatch(LIVEBUF_TENSOR_MISMATCH);
   CHECK(doc["weights"][1][0].set("text") == mismatch && doc["weights"].push(1.0) == mismatch);
-  CHECK(doc["weights"][1].remove() == mismatch && doc["bools"][0][0].set(1) == mismatch);
+  CHECK(doc["weights"][1][0].remove() == mismatch && doc["bools"][0][0].set(1) == mismatch);
+  const std::vector<float> more = {6.5f, 7.5f, 8.5f};
+  CHECK(doc["weights"].push(livebuf::tensor(more, {3})) && view["weights"].size() == 3);
+  CHECK(view["weights"][2][1].value_or(0.0) == 7.5 && doc["weights"][2].remove());
   CHECK(doc.compact() && view["weights"].read(part) && part.data<float>()[3] == 0.1f);
   // By column.
   livebuf::span<std::uint16_t> bits = view["halves"].column<std::uint16_t>("");

@@ -276,7 +276,7 @@ impl Edits<'_> {
                 let array = editor.value(node)?.as_array()?;
                 // An array within a tensor keeps its length. To add an element that is there asks that.
                 if let Some(array) = array
-                    && removed > items.len()
+                    && removed != items.len()
                     && array.tensor()?.is_some()
                     && let Some(last) = array.len().checked_sub(1)
                     && let Some(last) = array.get(last)?

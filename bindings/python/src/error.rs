@@ -288,9 +288,9 @@ pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
         ErrorKind::ReadOnly => "the document is read-only (it lies in bytes, in a read-only buffer \
                                 or in a file opened with \"r\"); editable() gives a copy that can be edited"
             .to_owned(),
-        ErrorKind::TensorMismatch => "a tensor keeps its type and shape, and this does not fit \
-             them: numbers must be of its dtype, and its length is fixed; store tolist() for an \
-             array that changes"
+        ErrorKind::TensorMismatch => "a tensor keeps its type and the lengths of its elements, and \
+             this does not fit them: numbers must be of its dtype, and rows as long as the others; \
+             store tolist() for an array that changes"
             .to_owned(),
         _ => error.to_string(),
     };

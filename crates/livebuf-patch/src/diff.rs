@@ -531,7 +531,8 @@ fn order_can_be_had(
     then.eq(two.keys()) && (added.is_empty() || !has_holes)
 }
 
-/// Whether an array can become another one by edits: a tensor keeps its type and shape.
+/// Whether an array becomes another one element by element: of tensors, if they have one type and
+/// shape.
 fn fits(one: Array<'_, Valid>, two: Array<'_, Valid>) -> bool {
     match (one.tensor(), two.tensor()) {
         (None, _) => true,

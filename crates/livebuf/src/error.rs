@@ -126,9 +126,9 @@ kinds! {
     Broken = 37, "an edit ended half way: go back to a copy of the document";
     /// A text is no date, time, decimal or UUID: not of the type that is asked for.
     BadValue = 38, "not a valid date, time, decimal or UUID";
-    /// A tensor keeps its type and its shape. A value does not fit its type, or an edit would
-    /// change its length, or there is no tensor of this type and shape.
-    TensorMismatch = 39, "a tensor keeps its type and shape, and this does not fit them";
+    /// A tensor keeps its type and the lengths of its elements. A value does not fit these, or an
+    /// edit would change the length of an array in it, or there is no tensor of this type and shape.
+    TensorMismatch = 39, "a tensor keeps its type and the lengths of its elements, and this does not fit them";
 }
 
 impl ErrorKind {

@@ -70,7 +70,7 @@ class ParquetError(Error, ValueError):
 
 
 class TensorError(Error, ValueError):
-    """A tensor keeps its type and shape: a value is not of its type, or its length would change."""
+    """A tensor keeps its type and the lengths of its rows, and a value does not fit these."""
 
 
 class MissingKeyError(Error, KeyError):

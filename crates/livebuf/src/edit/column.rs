@@ -425,6 +425,11 @@ fn open_column<S: Storage>(
     });
     let column = Elements { count: column.count + added, ..column };
     let (mut slot, mut value) = (at, (TAG_NULL, 0));
+    if let Some(numbers) = feed.numbers(column) {
+        let to = column.data as u64 + at as u64 * column.column.width();
+        sink.write(|editor, _| editor.space.write(to, numbers));
+        return Ok(value);
+    }
     feed.each(sink, |sink, put| {
         if column.column.is_nested() {
             sink.write(|editor, _| editor.fill(column, slot, put));
@@ -728,7 +733,14 @@ fn replace_elements<S: Storage>(
 ) -> Result<()> {
     let list = List::load(sink.bytes(), column.data)?;
     let mut at = slot * list.length.unwrap_or(0);
-    Feed::Elements(&Feed::One(put), list.length).each(sink, |sink, put| {
+    let (elements, feed) = (list.child(sink.bytes())?, Feed::One(put));
+    let feed = Feed::Elements(&feed, list.length);
+    if let Some(numbers) = feed.numbers(elements) {
+        let to = elements.data as u64 + at as u64 * elements.column.width();
+        sink.write(|editor, _| editor.space.write(to, numbers));
+        return Ok(());
+    }
+    feed.each(sink, |sink, put| {
         replace(sink, ColumnPlace::elements(list), at, put, false)?;
         at += 1;
         Ok(())

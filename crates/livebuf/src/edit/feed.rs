@@ -367,6 +367,21 @@ impl<'v> Feed<'_, 'v> {
         }
     }
 
+    /// The numbers for a tensor's column, if they are given as they are stored, because they are
+    /// those of one other tensor of the same type.
+    pub(super) fn numbers(&self, column: Elements) -> Option<&'v [u8]> {
+        let (mut feed, mut dimensions) = (self, 0);
+        while let Feed::Elements(arrays, _) = feed {
+            (feed, dimensions) = (arrays, dimensions + 1);
+        }
+        match feed {
+            Feed::One(Put::Value(new)) if column.tensor => {
+                new.tensor()?.numbers(column.column, dimensions)
+            }
+            _ => None,
+        }
+    }
+
     pub(super) fn count<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<u32> {
         let mut count = 0;
         self.each(sink, |_, _| {

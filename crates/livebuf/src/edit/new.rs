@@ -173,6 +173,17 @@ impl New<'_> {
     }
 }
 
+impl<'v> New<'v> {
+    /// The tensor that it is; `None` if it is another value, or damaged.
+    pub(super) fn tensor(&self) -> Option<Tensor<'v>> {
+        match self {
+            New::Tensor(tensor) => tensor.tensor().ok(),
+            New::Copy(value) => value.array().ok()??.tensor().ok()??.checked().ok(),
+            _ => None,
+        }
+    }
+}
+
 /// Tag and cell of a value that has no span.
 #[cold]
 #[inline(never)]

@@ -12,8 +12,9 @@ use crate::format::bytes::slice;
 /// are given. Borrowed from a document, or from what is to be stored in one.
 ///
 /// Elements are read as those of any array are. They can be set to numbers that the type holds:
-/// floats become the nearest of their width. Nothing changes the shape, and nothing narrows the
-/// type.
+/// floats become the nearest of their width. Elements are also added and taken out, so a tensor of
+/// 1,000 vectors grows by a vector at a time, and one of the shape `[0, 384]` is where such a table
+/// begins. The type stays, and so do the lengths of the elements.
 ///
 /// ```
 /// use livebuf::{DocBuf, ErrorKind, Tensor};
@@ -25,6 +26,12 @@ use crate::format::bytes::slice;
 /// let tensor = doc.doc().root().as_array()?.unwrap().tensor()?.unwrap();
 /// assert_eq!(tensor.shape(), [2, 3]);
 /// assert_eq!(tensor.as_slice::<f32>(), Some(&[0.5, 1.5, 2.5, 9.0, 4.5, 5.5][..]));
+///
+/// let rows = doc.root_id().unwrap();
+/// doc.push(rows, &Tensor::new(&[3], &[6.5f32, 7.5, 8.5])?)?;
+/// doc.remove(rows, 0)?;
+/// let tensor = doc.doc().root().as_array()?.unwrap().tensor()?.unwrap();
+/// assert_eq!(tensor.as_slice::<f32>(), Some(&[9.0, 4.5, 5.5, 6.5, 7.5, 8.5][..]));
 ///
 /// let error = doc.set_pointer("/1/0", "text").unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::TensorMismatch);
@@ -82,12 +89,17 @@ impl<'a> Tensor<'a> {
     }
 
     /// The same, its booleans checked: those of a document that was not validated may be anything.
-    #[cfg(feature = "alloc")]
     pub(crate) fn checked(self) -> Result<Tensor<'a>> {
         match holds(self.form.column, self.bytes) {
             true => Ok(self),
             false => Err(Error::new(ErrorKind::BadCell, 0)),
         }
+    }
+
+    /// The bytes, if the numbers are of this type, and have so many dimensions.
+    pub(crate) fn numbers(&self, column: ColumnType, dimensions: usize) -> Option<&'a [u8]> {
+        let same = self.form.column == column && self.form.lengths().len() == dimensions;
+        same.then_some(self.bytes)
     }
 
     /// The type of the numbers.
@@ -153,6 +165,10 @@ impl<'v> TensorRef<'v> {
 
     pub(crate) fn bytes(&self) -> &'v [u8] {
         self.bytes
+    }
+
+    pub(crate) fn tensor(&self) -> Result<Tensor<'v>> {
+        Ok(Tensor { form: self.form()?, bytes: self.bytes })
     }
 
     /// The length of the first dimension.
