@@ -114,7 +114,8 @@ def build(out: Path, pythons: list[str]) -> None:
     wheel: list[str | Path] = [
         maturin,
         "build",
-        "--release",
+        "--compression-level",
+        "9",
         "--locked",
         "--zig",
         "--compatibility",

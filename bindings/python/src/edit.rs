@@ -223,13 +223,29 @@ impl View {
         taken: Taken<'_>,
         mut edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut Done) -> Held<R>,
     ) -> PyResult<R> {
+        let mut result = None;
+        self.edit_with(py, before, taken, &mut |editor, node, done| {
+            result = Some(edit(editor, node, done)?);
+            Ok(())
+        })?;
+        Ok(result.ok_or(Fault::Stale("it was not edited"))?)
+    }
+
+    /// The same, once for all kinds of results, since it is long.
+    fn edit_with(
+        &self,
+        py: Python<'_>,
+        before: bool,
+        taken: Taken<'_>,
+        edit: &mut dyn FnMut(&mut Editor<Memory>, NodeId, &mut Done) -> Held<()>,
+    ) -> PyResult<()> {
         let document = self.document(py);
         // Dropping these may run Python code, so it happens after the lock.
         let mut trash = Trash::default();
         let mut state = document.get().lock(py)?;
         if self.has_left(&document) {
             drop(state);
-            return self.edit_many(py, before, taken, edit);
+            return self.edit_with(py, before, taken, edit);
         }
         document.get().begin_edit(py, &mut state)?;
         if Document::is_unchecked(&state)?
@@ -299,9 +315,9 @@ impl Edits<'_> {
     }
 
     /// Makes the edits, and says what was done.
-    pub(crate) fn make<S: Storage>(
+    pub(crate) fn make(
         &self,
-        editor: &mut Editor<S>,
+        editor: &mut Editor<Memory>,
         node: NodeId,
         done: &mut Done,
     ) -> livebuf::Result<()> {
@@ -349,8 +365,7 @@ impl Edits<'_> {
         self.check(editor, node)?;
         if !editor.storage().can_grow() {
             let pointer = view.pointer(py)?;
-            let mut room = vec![0; editor.storage().bytes().len()];
-            let mut copy = editor.copy_to(&mut room[..])?;
+            let mut copy = editor.copy_to(Memory::fixed(py, editor.storage().bytes().len())?)?;
             let node = copy.find(&pointer)?.ok_or(Fault::Stale("its place is gone"))?;
             self.make(&mut copy, node, &mut Done::default())?;
         }

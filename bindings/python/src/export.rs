@@ -335,6 +335,21 @@ pub(crate) fn with_column<R>(
     rows: Rows,
     look: impl FnOnce(livebuf::Column<'_, Checked>) -> Held<R>,
 ) -> Held<R> {
+    let (mut look, mut seen) = (Some(look), None);
+    look_at_column(value, path, rows, &mut |column| {
+        seen = look.take().map(|look| look(column)).transpose()?;
+        Ok(())
+    })?;
+    seen.ok_or(Fault::Stale("the column was not read"))
+}
+
+/// The same, once for all kinds of results, since it is long.
+fn look_at_column(
+    value: &Value<'_, Checked>,
+    path: &[String],
+    rows: Rows,
+    look: &mut dyn FnMut(livebuf::Column<'_, Checked>) -> Held<()>,
+) -> Held<()> {
     if let Some(column) = in_place(value, path)? {
         return look(column.slice(rows.start..rows.stop));
     }

@@ -26,12 +26,14 @@
 //! | `template` | prepared messages |
 //! | `log` | logs: files of rows |
 //! | `codec`, `json` | `dumps`, `loads`; JSON text |
+//! | `command` | the `livebuf` command |
 //!
 //! Files use those above them in this table, and none below: a test of the core reads every
 //! path (`tests/livebuf/layers.rs`).
 
 mod array;
 mod codec;
+mod command;
 mod compare;
 mod decode;
 mod document;
@@ -93,6 +95,7 @@ fn _livebuf(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<array::Elements>()?;
     module.add_function(wrap_pyfunction!(codec::_loads, module)?)?;
     module.add_class::<codec::Encoder>()?;
+    module.add_function(wrap_pyfunction!(command::_command, module)?)?;
     module.add_function(wrap_pyfunction!(codec::dumps, module)?)?;
     module.add_function(wrap_pyfunction!(document::_open, module)?)?;
     module.add_function(wrap_pyfunction!(document::_open_bytes, module)?)?;

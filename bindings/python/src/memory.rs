@@ -14,7 +14,7 @@ use livebuf::{Error, ErrorKind, Recorder, Result, Storage};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 
 use crate::error::{self, expected};
 use crate::remote::Fetched;
@@ -130,6 +130,12 @@ impl Memory {
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory.start, bytes.len()) };
         memory.length = bytes.len();
         Ok(memory)
+    }
+
+    /// New memory of this length, which does not grow.
+    pub(crate) fn fixed(py: Python<'_>, length: usize) -> PyResult<Memory> {
+        let array = PyByteArray::new_with(py, length, |_| Ok(()))?;
+        Memory::of(PyMemoryView::from(array.as_any())?.as_any())
     }
 
     /// The caller's `bytes`, never changed: the first edit moves elsewhere, or is refused.

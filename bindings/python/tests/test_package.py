@@ -31,6 +31,37 @@ def test_licences_are_in_the_wheel() -> None:
     assert found["THIRD-PARTY.txt"] == (PACKAGE / "THIRD-PARTY.txt").read_text()
 
 
+def test_the_command(tmp_path: Path) -> None:
+    """The command comes with the package."""
+
+    def run(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "livebuf", *arguments]
+        return subprocess.run(command, input=text, cwd=tmp_path, capture_output=True, text=True)
+
+    assert run("--version").stdout == f"livebuf {livebuf.__version__}\n"
+    (tmp_path / "a.json").write_text('{"é": [1, 2.5, "x"]}', encoding="utf-8")
+    assert run("from-json", "a.json", "-o", "a.lbuf").returncode == 0
+    assert run("set", "a.lbuf", "/é/0", "7").returncode == 0
+    assert run("get", "a.lbuf", "/é").stdout == '[7,2.5,"x"]\n'
+    assert livebuf.load(tmp_path / "a.lbuf") == {"é": [7, 2.5, "x"]}
+    missing = run("get", "a.lbuf", "/no")
+    assert (missing.returncode, missing.stdout) == (1, "")
+    wrong = run("from-json", "-", text="[1, 2,, 3]")
+    assert wrong.returncode == 2 and "line 1, column 7" in wrong.stderr, wrong.stderr
+    assert not list(tmp_path.glob("*tmp*"))
+
+
+def test_the_wheel_installs_the_command() -> None:
+    try:
+        entries = importlib.metadata.distribution("livebuf").entry_points
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("no wheel is installed: make test-wheel")
+    assert [entry.name for entry in entries if entry.group == "console_scripts"] == ["livebuf"]
+    script = Path(sys.executable).with_name("livebuf")
+    done = subprocess.run([script, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "from-json" in done.stdout
+
+
 def test_hints_name_what_can_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bug: `pip install 'livebuf[parquet]'`, though nothing is published: pip failed, or would
     have installed somebody else's package."""

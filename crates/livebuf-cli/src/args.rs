@@ -146,10 +146,13 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Log(Log),
     /// Print a completion script for a shell
+    #[cfg(feature = "manual")]
     Completions(Completions),
     /// Print the manual page of a command
+    #[cfg(feature = "manual")]
     Man(Man),
     /// Show with a JSON file what a document costs and saves
+    #[cfg(feature = "demo")]
     Demo(Demo),
 }
 
@@ -707,18 +710,21 @@ pub(crate) struct LogFile {
     pub(crate) file: PathBuf,
 }
 
+#[cfg(feature = "manual")]
 #[derive(Args, Debug)]
 pub(crate) struct Completions {
     /// Which shell
     pub(crate) shell: clap_complete::Shell,
 }
 
+#[cfg(feature = "manual")]
 #[derive(Args, Debug)]
 pub(crate) struct Man {
     /// Which command, such as log append (by default livebuf itself)
     pub(crate) command: Vec<String>,
 }
 
+#[cfg(feature = "demo")]
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
     /// A JSON file; by default what "cargo metadata" prints for the workspace here

@@ -71,8 +71,11 @@ pub(crate) fn was_closed(stream: usize) -> bool {
     CLOSED[stream].load(Ordering::Relaxed)
 }
 
+/// Notes which standard streams are closed. The program calls it before `main`. What it uses of the
+/// standard library is system calls, two atomics and the handles of the streams: it needs nothing
+/// that is prepared for `main`.
 #[cfg(unix)]
-extern "C" fn look() {
+pub extern "C" fn look_at_streams() {
     use std::os::fd::AsFd;
     // A copy of a closed descriptor cannot be made.
     let is_closed = [
@@ -83,16 +86,6 @@ extern "C" fn look() {
         closed.store(is_closed, Ordering::Relaxed);
     }
 }
-
-// Systems call the functions in these sections before `main`. What this one uses of the standard
-// library is system calls, two atomics and the handles of the streams: it needs nothing that is
-// prepared for `main`.
-#[cfg(unix)]
-#[used]
-#[allow(unsafe_code)]
-#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
-#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
-static LOOK: extern "C" fn() = look;
 
 #[cfg(test)]
 mod tests {
