@@ -284,8 +284,11 @@ func (e *Editor) set(v Value, depth int, key string, value any) (err error) {
 }
 
 // SetAt sets element i of an array. O(1), but where a column must become wider, and for texts and arrays in tables that
-// lie among others. A tensor takes what its type holds (docs/EDITING.md, section 11), and is otherwise an error of kind
-// ErrTensorMismatch.
+// lie among others.
+//
+// A tensor takes numbers that its type holds, and rounds floats to its width (docs/EDITING.md, section 11). If its
+// elements are arrays, it takes arrays of the same length: a slice such as []float32, or another tensor, but not a
+// []byte, which is no array. Anything else is an error of kind ErrTensorMismatch.
 func (e *Editor) SetAt(target Target, i int, value any) error {
 	v, depth, err := e.array(target)
 	if err != nil {
@@ -298,20 +301,22 @@ func (e *Editor) setAt(v Value, depth, i int, value any) (err error) {
 	if err = inside(i, v.Len()-1, v.Len()); err != nil {
 		return err
 	}
-	p := planner{depth: depth}
+	code, _ := e.numbers(v)
+	p := planner{depth: depth, numbers: code}
 	node, err := p.value(value)
 	if err == nil {
 		err = e.deep(&p)
 	}
+	items := []fresh{node}
+	if err == nil {
+		err = e.keepsShape(v, items, false)
+	}
 	if err != nil {
 		return err
 	}
-	if column := uint64(v.at); e.u8(column+3) == 1 && !e.fitsTensor(column, &node) {
-		return errorf(ErrTensorMismatch, "a tensor keeps its type and its shape: replace it as a whole")
-	}
 	defer e.end(&err)
 	e.begin(p.size + e.columnCost(uint64(v.at)))
-	e.put(uint64(v.at), v.first()+uint64(i), &node, false)
+	e.put(uint64(v.at), v.first()+uint64(i), &items[0], false)
 	return nil
 }
 
@@ -345,7 +350,9 @@ func (e *Editor) remove(v Value, key string) (err error) {
 // RemoveAt removes element i of an array.
 func (e *Editor) RemoveAt(target Target, i int) error { return e.Splice(target, i, 1) }
 
-// Push adds elements to the end of an array.
+// Push adds elements to the end of an array. A tensor takes those that SetAt can store in it. An array within a tensor,
+// or in a list of tensors, keeps its length and its order: there, Push, Insert, Splice, RemoveAt and Reorder are errors
+// of kind ErrTensorMismatch.
 func (e *Editor) Push(target Target, values ...any) error {
 	v, depth, err := e.array(target)
 	if err != nil {
@@ -375,7 +382,8 @@ func (e *Editor) splice(v Value, depth, i, n int, values []any) (err error) {
 	if err != nil {
 		return err
 	}
-	p := planner{depth: depth}
+	code, each := e.numbers(v)
+	p := planner{depth: depth, numbers: code}
 	items := make([]fresh, len(values))
 	for j := 0; j < len(values) && err == nil; j++ {
 		items[j], err = p.value(values[j])
@@ -386,21 +394,21 @@ func (e *Editor) splice(v Value, depth, i, n int, values []any) (err error) {
 	if err != nil || n == 0 && len(items) == 0 {
 		return err
 	}
-	if v.Len()-n+len(items) > maxElements {
+	if uint64(v.Len()-n+len(items))*each > maxElements {
 		return errorf(ErrElementLimit, "an array has at most %d elements", maxElements)
 	}
-	if err = e.mayMove(v); err != nil {
+	if err = e.keepsShape(v, items, true); err != nil {
 		return err
 	}
 	defer e.end(&err)
 	e.begin(p.size + 64*uint64(len(items)) + e.arrayCost(v))
 	column := e.detach(v)
 	e.closeSlots(column, uint64(i), uint64(n))
-	if e.u32(column+4) > 0 {
+	if e.u32(column+4) > 0 || code != 0 {
 		e.insertSlots(column, uint64(i), items)
 		return nil
 	}
-	// An array without elements has no column.
+	// An array without elements has no column, unless it is a tensor.
 	e.freeStorage(column)
 	e.set64(column, kindArray)
 	e.set64(column+8, 0)
@@ -426,7 +434,7 @@ func (e *Editor) Reorder(target Target, order []int) (err error) {
 	if len(order) != v.Len() {
 		return errorf(ErrBadValue, "an order has the index of each of the %d elements once", v.Len())
 	}
-	if err = e.mayMove(v); err != nil || len(order) == 0 {
+	if err = e.keepsShape(v, nil, true); err != nil || len(order) == 0 {
 		return err
 	}
 	defer e.end(&err)
@@ -435,10 +443,27 @@ func (e *Editor) Reorder(target Target, order []int) (err error) {
 	return nil
 }
 
-// mayMove says whether the count and the order of an array's elements may change.
-func (e *Editor) mayMove(v Value) error {
-	if e.u8(uint64(v.at)+3) == 1 {
-		return errorf(ErrTensorMismatch, "a tensor keeps its type and its shape: replace it as a whole")
+// numbers is the type of a tensor's numbers, and how many each element has; 0 and 1 of any other array.
+func (e *Editor) numbers(v Value) (code uint8, each uint64) {
+	if e.u8(uint64(v.at)+3) != 1 {
+		return 0, 1
+	}
+	c, _ := e.column(uint64(v.at))
+	for each = 1; c.code == codeFixedList; c, _ = e.column(c.data + listElements) {
+		each *= e.u32(c.data + 4)
+	}
+	return c.code, each
+}
+
+// keepsShape says whether an array, if it is a tensor, takes elements, and whether those that it has may move.
+func (e *Editor) keepsShape(v Value, items []fresh, moves bool) error {
+	isTensor := e.u8(uint64(v.at)+3) == 1
+	fits := !isTensor || !moves || v.row == notInList
+	for i := 0; isTensor && fits && i < len(items); i++ {
+		fits = e.fitsTensor(uint64(v.at), &items[i])
+	}
+	if !fits {
+		return errorf(ErrTensorMismatch, "a tensor keeps its type and the lengths of its elements")
 	}
 	return nil
 }

@@ -234,15 +234,15 @@ func (e *Editor) fitsTensor(at uint64, node *fresh) bool {
 	c := e.col(at)
 	switch c.code {
 	case codeFixedList:
-		if node.tag != tagArray || node.parts == nil || node.tensor != nil || uint64(len(node.items)) != e.u32(c.data+4) {
-			return false
+		n, fits := e.u32(c.data+4), node.tag == tagArray && node.parts != nil
+		if fits && node.tensor != nil {
+			return node.tensor.lengths[0] == n && node.tensor.code == e.u8(c.data+listElements+1)
 		}
-		for i := range node.items {
-			if !e.fitsTensor(c.data+listElements, &node.items[i]) {
-				return false
-			}
+		fits = fits && uint64(len(node.items)) == n
+		for i := 0; fits && i < len(node.items); i++ {
+			fits = e.fitsTensor(c.data+listElements, &node.items[i])
 		}
-		return true
+		return fits
 	case codeBool8:
 		return node.tag == tagTrue || node.tag == tagFalse
 	case codeF16, codeF32, codeF64:
@@ -290,6 +290,11 @@ func (e *Editor) put(at, slot uint64, node *fresh, empty bool) {
 	c := e.col(at)
 	if c.tensor && c.code == codeFixedList {
 		e.endRows(c.data, slot, 1)
+		if node.tensor != nil {
+			numbers, data := e.col(c.data+listElements), node.tensor.data
+			copy(e.mem[numbers.values+slot*uint64(len(data)):], data)
+			return
+		}
 		for i := range node.items {
 			e.put(c.data+listElements, slot*uint64(len(node.items))+uint64(i), &node.items[i], false)
 		}
@@ -440,7 +445,7 @@ func (e *Editor) putList(at, slot uint64, node *fresh, empty bool) {
 func (e *Editor) insertSlots(at, i uint64, items []fresh) {
 	c := e.col(at)
 	n := uint64(len(items))
-	if isNested(c.code) {
+	if isNested(c.code) && !c.tensor {
 		// One by one, since columns below may be converted while a slot has no value. Many come to the end first.
 		behind := i < c.count && n > 4
 		slot := i
@@ -466,7 +471,7 @@ func (e *Editor) insertSlots(at, i uint64, items []fresh) {
 		return
 	}
 	// The column is converted while all its slots have their values.
-	for stable := false; !stable; {
+	for stable := c.tensor; !stable; {
 		stable = true
 		for j := range items {
 			if c := e.col(at); items[j].tag > tagNull {

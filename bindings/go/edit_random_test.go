@@ -582,23 +582,7 @@ func TestRandomEdits(t *testing.T) {
 	names, all := editable(t)
 	n, first := amount(40, 700, 10_000), uint64(0)
 	first, _ = strconv.ParseUint(os.Getenv("LIVEBUF_SEED"), 10, 64) // where a run is to begin
-	command := cmp.Or(os.Getenv("LIVEBUF_COMMAND"), "../../target/debug/livebuf")
-	folder, files := t.TempDir(), []string{}
-	reference := func() {
-		if _, err := os.Stat(command); err == nil && len(files) > 0 {
-			if out, err := exec.Command(command, append([]string{"validate"}, files...)...).CombinedOutput(); err != nil {
-				for line := range strings.Lines(string(out)) {
-					if !strings.Contains(line, ": valid") {
-						t.Fatalf("the reference says: %s", line)
-					}
-				}
-			}
-		}
-		for _, f := range files {
-			os.Remove(f)
-		}
-		files = files[:0]
-	}
+	documents := newChecked(t)
 	for i := range uint64(n) {
 		seed := first + i
 		name := names[(int(seed)*7919)%len(names)]
@@ -609,20 +593,54 @@ func TestRandomEdits(t *testing.T) {
 				s.step()
 				s.check()
 				if j%10 == 9 {
-					file := filepath.Join(folder, fmt.Sprintf("%d-%d.lbuf", seed, j))
-					os.WriteFile(file, s.e.Bytes(), 0o666)
-					files = append(files, file)
+					documents.add(s.e.Bytes())
 				}
 			}
 		})
 		if !ok {
 			break
 		}
-		if len(files) > 400 {
-			reference()
+		if len(documents.files) > 400 {
+			documents.validate()
 		}
 	}
-	reference()
+	documents.validate()
+}
+
+// checked is documents that the command livebuf validates where it is built.
+type checked struct {
+	t       *testing.T
+	command string
+	folder  string
+	files   []string
+}
+
+func newChecked(t *testing.T) *checked {
+	command := cmp.Or(os.Getenv("LIVEBUF_COMMAND"), "../../target/debug/livebuf")
+	return &checked{t: t, command: command, folder: t.TempDir()}
+}
+
+func (c *checked) add(document []byte) {
+	file := filepath.Join(c.folder, fmt.Sprintf("%d.lbuf", len(c.files)))
+	os.WriteFile(file, document, 0o666)
+	c.files = append(c.files, file)
+}
+
+func (c *checked) validate() {
+	c.t.Helper()
+	if _, err := os.Stat(c.command); err == nil && len(c.files) > 0 {
+		if out, err := exec.Command(c.command, append([]string{"validate"}, c.files...)...).CombinedOutput(); err != nil {
+			for line := range strings.Lines(string(out)) {
+				if !strings.Contains(line, ": valid") {
+					c.t.Fatalf("the reference says: %s", line)
+				}
+			}
+		}
+	}
+	for _, f := range c.files {
+		os.Remove(f)
+	}
+	c.files = c.files[:0]
 }
 
 // TestRandomEditsOfChangedDocuments edits documents that no editor makes: vectors with a few bytes changed, as long as

@@ -234,32 +234,6 @@ func TestEditsThatFailChangeNothing(t *testing.T) {
 	sameText(t, "value", mustJSON(t, root.Get("a")), `[1,2]`)
 }
 
-func TestTensorsKeepTheirShape(t *testing.T) {
-	for name, data := range documents(t, "vectors/y_*tensor*.lbuf") {
-		e, err := Edit(data)
-		must(t, err)
-		v, path := e.Root(), ""
-		for v.form == formArray && v.Len() > 0 && e.u8(uint64(v.at)+3) == 0 {
-			v, path = v.At(0), path+"/0"
-		}
-		if v.form != formArray || e.u8(uint64(v.at)+3) == 0 {
-			continue
-		}
-		before := mustJSON(t, e.Root())
-		for i, err := range []error{
-			e.Push(Pointer(path), 1),
-			e.Splice(Pointer(path), 0, v.Len()),
-			e.SetAt(Pointer(path), 0, "text"),
-			e.SetAt(Pointer(path), 0, []any{1, 2, 3, 4, 5, 6, 7}),
-		} {
-			if !errors.Is(err, ErrTensorMismatch) && v.Len() > 0 {
-				t.Errorf("%s: call %d: %v", name, i, err)
-			}
-		}
-		sound(t, e, before)
-	}
-}
-
 // An edit that took more than was expected, and had no copy of the document, left an empty one, and said that the edit
 // was taken back. Now the editor says that it is broken.
 func TestAnEditThatTakesMoreThanExpectedIsReported(t *testing.T) {

@@ -56,6 +56,8 @@ type planner struct {
 	depth  int    // of the container that the values come into; 0 if that is not known
 	height int    // of the values
 	size   uint64 // at most so many bytes they take
+
+	numbers uint8 // the type of the tensor that they come into; 0 of any other place
 }
 
 func (p *planner) key(text string) (Key, error) {
@@ -124,17 +126,25 @@ func (p *planner) copy(v Value, level int) fresh {
 		}
 		return fresh{tag: tagObject, parts: made}
 	}
-	if t, ok := (*encoder)(nil).tensorOf(v); ok {
+	if t, ok := (*encoder)(nil).tensorOf(v); ok && p.numbers == 0 {
 		p.height = max(p.height, level+len(t.lengths)-1)
 		p.size += t.arraySize()
 		made.tensor = &t
+		return fresh{tag: tagArray, parts: made}
+	}
+	p.size += 16 * v.count()
+	c, _ := v.doc.data.column(uint64(v.at))
+	if p.numbers != 0 && c.code == p.numbers && c.gaps == 0 {
+		// A tensor takes them as they lie.
+		width := uint64(columnTypes[c.code].width)
+		data := v.doc.data[c.values+width*v.first():][:width*v.count()]
+		made.tensor = &tensor{code: c.code, lengths: []uint64{v.count()}, data: data}
 		return fresh{tag: tagArray, parts: made}
 	}
 	made.items = make([]fresh, v.Len())
 	for i, x := range v.Elements() {
 		made.items[i] = p.copy(x, level+1)
 	}
-	p.size += 16 * v.count()
 	return fresh{tag: tagArray, parts: made}
 }
 

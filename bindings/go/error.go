@@ -91,7 +91,7 @@ var kinds = map[ErrorKind][2]string{
 	ErrNotValidated:       {"NotValidated", "validate the document first"},
 	ErrBroken:             {"Broken", "an edit ended half way: go back to a copy"},
 	ErrBadValue:           {"BadValue", "this is no date, time, decimal or UUID"},
-	ErrTensorMismatch:     {"TensorMismatch", "a tensor keeps its type and its shape"},
+	ErrTensorMismatch:     {"TensorMismatch", "a tensor keeps its type and the lengths of its elements"},
 	ErrBadJSON:            {"BadJson", "this is no JSON"},
 	ErrNotADelta:          {"NotADelta", "these bytes are no delta"},
 	ErrBadDelta:           {"BadDelta", "the delta is damaged"},
