@@ -264,9 +264,11 @@ abstract class EditValues extends EditObjects {
         Read.Head c = col(at);
         switch (c.code) {
             case CODE_FIXED_LIST -> {
-                long elements = c.data + LIST_ELEMENTS;
-                return node.tag == TAG_ARRAY && node.items != null && node.tensor == null
-                    && node.items.size() == m.u32(c.data + 4)
+                long elements = c.data + LIST_ELEMENTS, n = m.u32(c.data + 4);
+                if (node.tensor != null) {
+                    return node.tensor.lengths[0] == n && node.tensor.code == m.u8(elements + 1);
+                }
+                return node.tag == TAG_ARRAY && node.items != null && node.items.size() == n
                     && node.items.stream().allMatch(x -> fitsTensor(elements, x));
             }
             case CODE_BOOL8 -> {
@@ -315,6 +317,9 @@ abstract class EditValues extends EditObjects {
         if (c.tensor && c.code == CODE_FIXED_LIST) {
             endRows(c.data, slot, 1);
             int n = node.items.size();
+            if (node.tensor != null) {
+                write(col(c.data + LIST_ELEMENTS).values + slot * node.tensor.data.length, node.tensor.data);
+            }
             for (int i = 0; i < n; i++) {
                 put(c.data + LIST_ELEMENTS, slot * n + i, node.items.get(i), false);
             }
@@ -457,7 +462,7 @@ abstract class EditValues extends EditObjects {
     final void insertSlots(long at, long i, List<Node> items) {
         Read.Head c = col(at);
         int n = items.size();
-        if (isNested(c.code)) {
+        if (isNested(c.code) && !c.tensor) {
             // One by one, since columns below may be converted while a slot has no value. Many come to the end first.
             boolean behind = i < c.count && n > 4;
             long slot = behind ? c.count : i;
@@ -475,7 +480,7 @@ abstract class EditValues extends EditObjects {
             return;
         }
         // The column is converted while all its slots have their values.
-        for (boolean stable = false; !stable;) {
+        for (boolean stable = c.tensor; !stable;) {
             stable = true;
             for (Node item : items) {
                 if (item.tag > TAG_NULL) {

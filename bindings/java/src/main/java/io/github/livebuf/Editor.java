@@ -15,12 +15,17 @@ import java.util.List;
  * <p>What is changed is an object or an array, named by a JSON pointer or held by a {@link Handle}, which follows it.
  * Values that can be stored are those of the encoder, values of documents, and handles.
  *
+ * <p>A tensor takes and loses elements as any array does, but it keeps its type and the lengths of its elements
+ * (EDITING 11). It takes numbers that its type holds, and rounds floats to its width. If its elements are arrays, it
+ * takes arrays of the same length: a float[], a list or another tensor, but not a byte[], which is no array. An array
+ * within a tensor, or in a list of tensors, keeps its length and its order.
+ *
  * <p>One thread may use an editor at a time. Values and buffers that lie over the document's bytes are good until the
  * next edit.
  *
  * <p>All edits throw a {@link LivebufException}: of kind NOT_FOUND or WRONG_TYPE if the pointer does not lead to an
  * object or an array as the edit needs it, of STALE_HANDLE if the handle's value is no more, of BAD_VALUE, BAD_TEXT or
- * NESTING_LIMIT if a value cannot be stored, of TENSOR_MISMATCH if a tensor would not stay one (EDITING 11), of
+ * NESTING_LIMIT if a value cannot be stored, of TENSOR_MISMATCH if a tensor would lose what it keeps, of
  * DOCUMENT_LIMIT if the document would become too long, and of BROKEN if an earlier edit ended half way.
  */
 public final class Editor extends EditValues {
@@ -369,11 +374,10 @@ public final class Editor extends EditValues {
         Value v = target.array().v;
         checkIndex(v, i, v.count() - 1);
         Node.Maker p = new Node.Maker(target.depth);
+        p.numbers = numbers(v);
         Node node = p.value(value);
         deep(p);
-        if (m.u8(v.at + 3) == 1 && !fitsTensor(v.at, node)) {
-            throw LivebufException.of(TENSOR_MISMATCH);
-        }
+        keepShape(v, List.of(node), false);
         int tall = Math.max(p.height, heightOf(v.get(i)));
         edit(tall, p.size + columnCost(v.at), () -> put(v.at, v.first() + i, node, false));
     }
@@ -413,6 +417,7 @@ public final class Editor extends EditValues {
                 v.count(), n, i);
         }
         Node.Maker p = new Node.Maker(target.depth);
+        p.numbers = numbers(v);
         List<Node> items = new ArrayList<>();
         for (Object value : values == null ? new Object[1] : values) { // a null alone is no array
             items.add(p.value(value));
@@ -424,16 +429,16 @@ public final class Editor extends EditValues {
         if (v.count() - n > MAX_ELEMENTS - items.size()) {
             throw LivebufException.of(ELEMENT_LIMIT, "an array has at most %d elements", MAX_ELEMENTS);
         }
-        mayMove(v);
+        keepShape(v, items, true);
         int tall = Math.max(p.height, Deep.call(limit -> heightOfSlots(v.at, v.first() + i, n, limit, limit)));
         edit(tall, p.size + 64L * items.size() + arrayCost(v), () -> {
             long column = detach(v);
             closeSlots(column, i, n);
-            if (m.u32(column + 4) > 0) {
+            if (m.u32(column + 4) > 0 || p.numbers != 0) {
                 insertSlots(column, i, items);
                 return;
             }
-            // An array without elements has no column.
+            // An array without elements has no column, unless it is a tensor.
             freeStorage(column);
             m.put64(column, KIND_ARRAY);
             m.put64(column + 8, 0);
@@ -441,9 +446,19 @@ public final class Editor extends EditValues {
         });
     }
 
-    /** The count and the order of a tensor's elements may not change. */
-    private void mayMove(Value v) {
-        if (m.u8(v.at + 3) == 1) {
+    /** The type of a tensor's numbers; 0 of any other array. */
+    private int numbers(Value v) {
+        Read.Head c = col(v.at);
+        while (c.tensor && c.code == CODE_FIXED_LIST) {
+            c = col(c.data + LIST_ELEMENTS);
+        }
+        return c.tensor ? c.code : 0;
+    }
+
+    /** Checks that an array, if it is a tensor, takes elements, and that those that it has may move. */
+    private void keepShape(Value v, List<Node> items, boolean moves) {
+        if (m.u8(v.at + 3) == 1 && (moves && v.row != Value.NOT_IN_LIST
+                || !items.stream().allMatch(x -> fitsTensor(v.at, x)))) {
             throw LivebufException.of(TENSOR_MISMATCH);
         }
     }
@@ -479,7 +494,7 @@ public final class Editor extends EditValues {
         if (!good) {
             throw LivebufException.of(BAD_VALUE, "an order has the index of each of the %d elements once", seen.length);
         }
-        mayMove(v);
+        keepShape(v, List.of(), true);
         if (order.length > 0) {
             edit(0, arrayCost(v), () -> arrange(detach(v), order));
         }

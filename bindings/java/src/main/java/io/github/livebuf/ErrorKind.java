@@ -75,8 +75,8 @@ public enum ErrorKind {
     BROKEN(37, "Broken", "an edit ended half way: go back to a copy"),
     /** This is no date, time, decimal or UUID. */
     BAD_VALUE(38, "BadValue", "this is no date, time, decimal or UUID"),
-    /** A tensor keeps its type and its shape. */
-    TENSOR_MISMATCH(39, "TensorMismatch", "a tensor keeps its type and its shape"),
+    /** A tensor keeps its type and the lengths of its elements. */
+    TENSOR_MISMATCH(39, "TensorMismatch", "a tensor keeps its type and the lengths of its elements"),
     /** This is no JSON. */
     BAD_JSON(64, "BadJson", "this is no JSON"),
     /** These bytes are no delta. */

@@ -92,6 +92,8 @@ final class Node {
         int height;
         /** At most so many bytes they take. */
         long size;
+        /** The type of the tensor that they come into; 0 of any other place. */
+        int numbers;
 
         Maker(int depth) {
             this.depth = depth;
@@ -204,17 +206,23 @@ final class Node {
                 }
                 return made;
             }
-            made.tensor = Encoder.tensorOf(v);
+            made.tensor = numbers == 0 ? Encoder.tensorOf(v) : null;
             if (made.tensor != null) {
                 height = Math.max(height, level + made.tensor.lengths.length - 1);
                 size += 48L * made.tensor.lengths.length + made.tensor.data.length;
                 return made;
             }
+            size += 16 * v.count();
             Read.Head c = Read.column(m, v.at);
+            long width = width(c.code), start = c.values + width * v.first(), length = width * v.count();
+            if (numbers != 0 && c.code == numbers && c.gaps == 0 && m.reaches(start, length)) {
+                // A tensor takes them as they lie.
+                made.tensor = new Plan.Tensor(c.code, new long[] {v.count()}, m.copy(start, length));
+                return made;
+            }
             for (long i = v.first(), end = i + v.count(); i < end; i++) {
                 made.items.add(copy(Read.slot(v.doc, c, i), level + 1, limit));
             }
-            size += 16 * v.count();
             return made;
         }
     }
