@@ -246,14 +246,14 @@ func (e *Editor) fitsTensor(at uint64, node *fresh) bool {
 	case codeBool8:
 		return node.tag == tagTrue || node.tag == tagFalse
 	case codeF16, codeF32, codeF64:
-		bound, narrow := float64(1<<53), func(x float64) float64 { return x }
+		bound, narrow := int64(1<<53), func(x float64) float64 { return x }
 		switch c.code {
 		case codeF16:
 			bound, narrow = 1<<11, func(x float64) float64 { return half(toHalf(x)) }
 		case codeF32:
 			bound, narrow = 1<<24, func(x float64) float64 { return float64(float32(x)) }
 		}
-		if node.tag == tagInt && math.Abs(node.float()) <= bound {
+		if i := int64(node.bits); node.tag == tagInt && i <= bound && i >= -bound {
 			*node = floatNode(node.float())
 		}
 		x := node.float()

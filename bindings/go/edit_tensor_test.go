@@ -142,6 +142,19 @@ func TestRowsOfTensors(t *testing.T) {
 	}
 }
 
+// An integer just above the bound was rounded to it before it was compared, and so 2⁵³ was stored instead of 2⁵³ + 1. Now
+// integers are compared as such.
+func TestIntegersThatDoublesDoNotHold(t *testing.T) {
+	e := mustEdit(t, tensorDocument(t, codeF64, []uint64{1}, make([]byte, 8)))
+	for _, x := range []int64{1<<53 + 1, -1<<53 - 1, math.MinInt64, math.MaxInt64} {
+		if err := e.SetAt(Pointer(""), 0, x); !errors.Is(err, ErrTensorMismatch) {
+			t.Errorf("%d: %v", x, err)
+		}
+	}
+	must(t, e.SetAt(Pointer(""), 0, int64(1)<<53), e.Push(Pointer(""), int64(-1)<<53))
+	sound(t, e, "[9007199254740992.0,-9007199254740992.0]")
+}
+
 // tensorRow is an element of a tensor in the model: its numbers as they lie, and handles of it and of an array in it.
 type tensorRow struct {
 	data   []byte

@@ -275,8 +275,8 @@ abstract class EditValues extends EditObjects {
                 return node.tag == TAG_TRUE || node.tag == TAG_FALSE;
             }
             case CODE_F16, CODE_F32, CODE_F64 -> {
-                double bound = c.code == CODE_F16 ? 1 << 11 : c.code == CODE_F32 ? 1 << 24 : 1L << 53;
-                if (node.tag == TAG_INT && Math.abs(node.number()) <= bound) {
+                long bound = c.code == CODE_F16 ? 1 << 11 : c.code == CODE_F32 ? 1 << 24 : 1L << 53;
+                if (node.tag == TAG_INT && node.bits <= bound && node.bits >= -bound) {
                     node.bits = Double.doubleToRawLongBits(node.number());
                     node.tag = TAG_FLOAT;
                 }

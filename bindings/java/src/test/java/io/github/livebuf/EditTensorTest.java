@@ -146,6 +146,21 @@ class EditTensorTest {
         row(Layout.CODE_BOOL8, new int[] {1, 0, 1}, null);
     }
 
+    /**
+     * An integer just above the bound was rounded to it before it was compared, and so 2⁵³ was stored instead of
+     * 2⁵³ + 1. Now integers are compared as such.
+     */
+    @Test
+    void integersThatDoublesDoNotHold() {
+        Editor e = Editor.of(tensor(Layout.CODE_F64, new byte[8], 1));
+        for (long x : new long[] {(1L << 53) + 1, (-1L << 53) - 1, Long.MIN_VALUE, Long.MAX_VALUE}) {
+            EditorTest.fails(ErrorKind.TENSOR_MISMATCH, () -> e.set("/0", x));
+        }
+        e.set("/0", 1L << 53);
+        e.push("", -1L << 53);
+        EditorTest.sound(e, "[9007199254740992.0,-9007199254740992.0]");
+    }
+
     // --- Random edits
 
     /** An element of a tensor in the model: its numbers as they lie, and handles of it and of an array in it. */
