@@ -7,13 +7,12 @@ import {
   closeSlots,
   convert,
   fill,
-  freeCell,
   freeStorage,
   insertSlots,
   ownerOf,
   put,
+  putCell,
   refuseTensor,
-  settle,
   takesNumber,
 } from "./edit/column.js";
 import { type Fresh, Planner } from "./edit/fresh.js";
@@ -271,23 +270,15 @@ export class Editor<T = unknown> extends Document<T> {
     const planner = new Planner(0, this.memory);
     const node = planner.value(value);
     const m = this.#begin(planner.size);
-    freeCell(m, m.u8[16]!, 8);
-    settle(m, node);
-    m.u8[16] = node.tag;
-    m.u32[2] = node.lo;
-    m.u32[3] = node.hi;
+    putCell(m, 16, 8, node);
   }
 
   /** Sets the value at a JSON pointer (RFC 6901), whose last step may be `-`, behind the last element of an array. */
   setPointer(pointer: string, value: unknown): void {
     const path = steps(pointer);
-    const last = path.pop();
-    if (last === undefined) {
-      this.replaceRoot(value);
-      return;
-    }
-    if (last === "-" && this.#find(path).cursor.kind === ARRAY) this.push(path, value);
-    else this.set(path, last, value);
+    const array = path.slice(0, -1);
+    if (path.at(-1) === "-" && this.#find(array).cursor.kind === ARRAY) this.push(array, value);
+    else this.set(path, value);
   }
 
   /** Bytes in use, and how many of them are free for further edits; the others hold values, shapes, indexes and spare room. */

@@ -41,7 +41,7 @@ function valuesSize(code: number, c: number): number {
 
 // --- Planes: a column has one or more runs of bits, of bytes, or of cells, with a part for each slot.
 
-const CELL_BITS = 72;
+export const CELL_BITS = 72;
 type Plane = [bits: number, start: number];
 
 function planes(m: Memory, header: number): Plane[] {
@@ -75,7 +75,7 @@ function setBit(u8: Uint8Array, start: number, i: number, bit: number): void {
 }
 
 /** Copies the parts of n slots from a plane to another of as many bits, or within one. */
-function copyPart(m: Memory, bits: number, from: number, i: number, to: number, j: number, n: number): void {
+export function copyPart(m: Memory, bits: number, from: number, i: number, to: number, j: number, n: number): void {
   const { u8, u32 } = m;
   if (bits === 1 || bits === CELL_BITS) {
     if (i === 0 && j === 0 && n > 1) {
@@ -100,7 +100,8 @@ function copyPart(m: Memory, bits: number, from: number, i: number, to: number, 
   u8.copyWithin(to + width * j, from + width * i, from + width * (i + n));
 }
 
-function zeroPart(m: Memory, bits: number, start: number, i: number, n: number): void {
+/** Makes the parts of n slots zeros. */
+export function zeroPart(m: Memory, bits: number, start: number, i: number, n: number): void {
   const { u8 } = m;
   if (bits === 1) for (let k = i; k < i + n; k++) setBit(u8, start, k, 0);
   else if (bits === CELL_BITS) {
@@ -517,35 +518,40 @@ function replace(m: Memory, old: number, cell: number, node: Fresh): void {
 function storeArray(m: Memory, node: Fresh): number {
   const home = alloc(m, 16);
   m.u8[home] = L.ARRAY;
-  if (node.tensor !== null) storeTensor(m, home, home, node, 0);
+  if (node.tensor !== null) storeTensor(m, home, node);
   else fill(m, home, node.items!);
   return home;
 }
 
-function storeTensor(m: Memory, header: number, owner: number, node: Fresh, dimension: number): void {
-  const { code, lengths } = node.tensor!;
-  const n = lengths.slice(0, dimension + 1).reduce((a, b) => a * b);
-  const last = dimension === lengths.length - 1;
-  m.u8[header] = L.ARRAY;
-  m.u8[header + 1] = last ? code : L.FIXED_LISTS;
-  m.u8[header + 3] = 1;
-  m.u32[(header >>> 2) + 1] = n;
-  m.u32[(header >>> 2) + 2] = n;
-  if (last) {
-    if (n === 0) return;
-    const data = alloc(m, valuesSize(code, n));
-    m.u8.set(node.bytes!, data);
-    m.u32[(header >>> 2) + 3] = data;
-    return;
+function storeTensor(m: Memory, header: number, node: Fresh): void {
+  const { code, lengths, views } = node.tensor!;
+  let owner = header;
+  let n = 1;
+  for (let dimension = 1; dimension <= lengths.length; dimension++) {
+    const h = header >>> 2;
+    const last = dimension === lengths.length;
+    n *= lengths[dimension - 1]!;
+    m.u8[header] = L.ARRAY;
+    m.u8[header + 1] = last ? code : L.FIXED_LISTS;
+    m.u8[header + 3] = 1;
+    m.u32[h + 1] = m.u32[h + 2] = n;
+    if (last) {
+      if (n === 0) return;
+      const data = alloc(m, valuesSize(code, n));
+      m.u32[h + 3] = data;
+      m.u8.set(node.bytes!, data);
+      return;
+    }
+    const list = alloc(m, 32);
+    m.u8[list] = L.LIST;
+    m.u8[list + 1] = 1;
+    m.u32[(list >>> 2) + 1] = lengths[dimension]!;
+    m.u32[(list >>> 2) + 3] = owner;
+    m.u32[h + 3] = list;
+    for (const view of views) if (view.dimension === dimension) moveView(m, view.state, list, view.row);
+    owner = list;
+    header = list + L.LIST_ELEMENTS;
   }
-  const list = alloc(m, 32);
-  m.u8[list] = L.LIST;
-  m.u8[list + 1] = 1;
-  m.u32[(list >>> 2) + 1] = lengths[dimension + 1]!;
-  m.u32[(list >>> 2) + 3] = owner;
-  m.u32[(header >>> 2) + 3] = list;
-  storeTensor(m, list + L.LIST_ELEMENTS, list, node, dimension + 1);
-  for (const { dimension: d, row, state } of node.tensor!.views) if (d === dimension + 1) moveView(m, state, list, row);
 }
 
 /** Gives an array without elements a column of these values. */
@@ -602,8 +608,7 @@ function joined(a: number, b: number, items: Fresh[]): number {
 }
 
 /** Whether a float holds an integer exactly. One beyond 2⁵³ may be rounded to it, and has other bits. */
-const isSafe = (node: Fresh): boolean =>
-  Math.abs(intOf(node)) < 2 ** 53 || (Math.abs(intOf(node)) === 2 ** 53 && node.lo === 0);
+const isSafe = (node: Fresh): boolean => Math.abs(intOf(node)) <= 2 ** 53 - (node.lo === 0 ? 0 : 1);
 
 /** Whether a float is a whole number, which a column of both would take for an integer. */
 const isWhole = (x: number, bound: number): boolean => Number.isInteger(x) && !Object.is(x, -0) && Math.abs(x) <= bound;
@@ -694,7 +699,7 @@ function fitsTensor(m: Memory, header: number, node: Fresh): boolean {
       items.every((item) => fitsTensor(m, list + L.LIST_ELEMENTS, item))
     );
   }
-  if (code === L.BOOL || code === L.BOOL8) return node.tag === L.TRUE || node.tag === L.FALSE;
+  if (code === L.BOOL8) return node.tag === L.TRUE || node.tag === L.FALSE;
   if (code === L.F16 || code === L.F32 || code === L.F64) {
     const bits = code === L.F16 ? 11 : code === L.F32 ? 24 : 53;
     if (node.tag === L.INT && Math.abs(intOf(node)) <= 2 ** bits) setFloat(node, intOf(node));
@@ -709,14 +714,12 @@ function fitsTensor(m: Memory, header: number, node: Fresh): boolean {
 /** The bits of the float of 16 bits that is nearest, of two the even one. */
 function toHalf(x: number): number {
   const size = Math.abs(x);
-  const sign = x < 0 || Object.is(x, -0) ? 0x8000 : 0;
+  const sign = Object.is(x, size) ? 0 : 0x8000;
   if (Number.isNaN(x)) return 0x7e00;
   if (size >= 65520) return sign | 0x7c00;
-  const exponent = Math.max(size === 0 ? -14 : Math.floor(Math.log2(size)), -14);
-  const scaled = size / 2 ** (exponent - 10);
-  let whole = Math.floor(scaled);
-  const rest = scaled - whole;
-  if (rest > 0.5 || (rest === 0.5 && whole % 2 === 1)) whole++;
+  const exponent = Math.max(Math.floor(Math.log2(size)), -14);
+  // A sum from 2⁵² on is rounded to a whole number.
+  const whole = size / 2 ** (exponent - 10) + 2 ** 52 - 2 ** 52;
   // Where it is rounded up to the next power, the carry goes into the exponent.
   return sign | (whole + (exponent + 14) * 1024);
 }
@@ -807,11 +810,11 @@ function writeNumber(m: Memory, header: number, code: number, slot: number, node
   const width = L.WIDTHS[code]!;
   const at = values + width * slot;
   let { lo, hi } = node;
-  if (code === L.BOOL || code === L.BOOL8) {
-    if (code === L.BOOL) setBit(u8, values, slot, node.tag === L.TRUE ? 1 : 0);
-    else u8[at] = node.tag === L.TRUE ? 1 : 0;
+  if (code === L.BOOL) {
+    setBit(u8, values, slot, node.tag - L.FALSE);
     return;
   }
+  if (code === L.BOOL8) lo = node.tag - L.FALSE;
   if (code === L.UUIDS) {
     if (node.bytes !== null) u8.set(node.bytes, at);
     else {
@@ -832,13 +835,12 @@ function writeNumber(m: Memory, header: number, code: number, slot: number, node
     }
     if (marked) setBit(u8, values + L.word(width * capacity(m, header)), slot, float && Number.isInteger(x) ? 1 : 0);
   }
-  if (width === 1) u8[at] = lo;
-  else if (width === 2) {
-    u8[at] = lo;
-    u8[at + 1] = lo >>> 8;
-  } else {
+  if (width > 2) {
     u32[at >>> 2] = lo;
     if (width === 8) u32[(at >>> 2) + 1] = hi;
+  } else {
+    u8[at] = lo;
+    if (width === 2) u8[at + 1] = lo >>> 8;
   }
 }
 

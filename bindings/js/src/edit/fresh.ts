@@ -24,6 +24,7 @@ import {
   SCALAR,
   shapeKeys,
   slotValue,
+  tensorAt,
   valuesAt,
 } from "../read.js";
 import {
@@ -384,19 +385,18 @@ function liftSlot(m: Memory, header: number, slot: number, tag: number, move: bo
     case L.BOOL8:
       node.tag = slotValue(m, header, slot) ? L.TRUE : L.FALSE;
       return node;
-    case L.TEXTS:
-      return liftCell(m, tag, valuesAt(m, header) + 8 * slot, move);
     case L.DICTIONARY_U8:
     case L.DICTIONARY_U16:
       return liftCell(m, tag, dictionaryCell(m, header, slot), move);
     case L.RUN: {
       const list = m.u32[(header >>> 2) + 3]!;
       const start = offsetAt(m, list, slot);
-      const length = offsetAt(m, list, slot + 1) - start;
-      return setBytes(node, m.bytes(m.u32[((list + L.LIST_ELEMENTS) >>> 2) + 3]! + start, length).slice());
+      const run = m.u32[((list + L.LIST_ELEMENTS) >>> 2) + 3]!;
+      return setBytes(node, m.bytes(run + start, offsetAt(m, list, slot + 1) - start).slice());
     }
     case L.UUIDS:
       return setBytes(node, m.bytes(valuesAt(m, header) + 16 * slot, 16).slice());
+    case L.TEXTS:
     case L.I64:
     case L.U64:
     case L.F64:
@@ -404,19 +404,12 @@ function liftSlot(m: Memory, header: number, slot: number, tag: number, move: bo
     case L.DATE_TIMES:
     case L.TIMESTAMPS:
     case L.DECIMALS: {
-      m.reach(valuesAt(m, header) + 8 * slot, 8);
-      const at = (valuesAt(m, header) + 8 * slot) >>> 2;
-      node.lo = m.u32[at]!;
-      node.hi = m.u32[at + 1]!;
-      if (code === L.U64 && node.hi >= 0x80000000) node.tag = L.UINT;
-      return node;
+      const at = valuesAt(m, header) + 8 * slot;
+      m.reach(at, 8);
+      return liftCell(m, code === L.U64 && m.u8[at + 7]! > 127 ? L.UINT : tag, at, move);
     }
-    case L.DATES: {
-      m.reach(valuesAt(m, header) + 4 * slot, 4);
-      node.lo = m.u32[(valuesAt(m, header) + 4 * slot) >>> 2]!;
-      node.hi = node.lo >>> 31 === 1 ? 0xffffffff : 0;
-      return node;
-    }
+    case L.DATES:
+      return setInt(node, BigInt((slotValue(m, header, slot) as LocalDate).days));
     default: {
       const value = slotValue(m, header, slot) as number;
       if (isFloat(m, header, slot, value)) return setFloat(node, value);
@@ -429,26 +422,22 @@ function liftSlot(m: Memory, header: number, slot: number, tag: number, move: bo
 }
 
 function liftTensor(node: Fresh, m: Memory, at: number, first: number, count: number, move: boolean): Fresh {
-  const lengths = [count];
+  const { lengths, ...numbers } = tensorAt(m, at, first, count);
   const views: Tensor["views"] = [];
-  while (m.u8[at + 1] === L.FIXED_LISTS) {
+  for (let dimension = 1; move && dimension < lengths.length; dimension++) {
     const list = m.u32[(at >>> 2) + 3]!;
-    const length = m.u32[(list >>> 2) + 1]!;
-    const rows = move ? (m.views!.get(list) as Map<number, State> | undefined) : undefined;
+    const rows = m.views!.get(list) as Map<number, State> | undefined;
     rows?.forEach((state, row) => {
-      if (row >= first && row < first + count) views.push({ dimension: lengths.length, row: row - first, state });
+      if (row >= first && row < first + count) views.push({ dimension, row: row - first, state });
     });
-    lengths.push(length);
-    [at, first, count] = [list + L.LIST_ELEMENTS, first * length, count * length];
+    at = list + L.LIST_ELEMENTS;
+    first *= lengths[dimension]!;
+    count *= lengths[dimension]!;
   }
-  const code = m.u8[at + 1]!;
+  const code = m.u8[numbers.header + 1]!;
   const width = L.WIDTHS[code]!;
   node.tensor = { code, lengths, views };
-  if (code !== L.BOOL) node.bytes = m.bytes(valuesAt(m, at) + width * first, width * count).slice();
-  else {
-    node.bytes = new Uint8Array(Math.ceil(count / 8));
-    for (let i = 0; i < count; i++) if (slotValue(m, at, first + i)) node.bytes[i >>> 3]! |= 1 << (i & 7);
-  }
+  node.bytes = m.bytes(valuesAt(m, numbers.header) + width * numbers.first, width * numbers.count).slice();
   return node;
 }
 

@@ -9,14 +9,17 @@ import { showMembers } from "../view.js";
 import {
   addExtra,
   arrange,
+  CELL_BITS,
   clear,
   closeSlots,
+  copyPart,
   freeCell,
   freeNode,
   freeStorage,
   insertSlots,
   put,
   putCell,
+  zeroPart,
 } from "./column.js";
 import { Fresh, liftCell } from "./fresh.js";
 import { alloc, extend, free } from "./space.js";
@@ -27,9 +30,7 @@ import { alloc, extend, free } from "./space.js";
 const NEWEST = 64;
 
 const shapeSize = (m: Memory, shape: number): number =>
-  m.u8[shape] === L.SHAPE
-    ? L.word(8 + m.u8[shape + 1]!) + 8 * m.u8[shape + 1]!
-    : L.word(16 + 2 * m.u32[(shape >>> 2) + 2]!) + 8 * m.u32[(shape >>> 2) + 2]!;
+  shapeKeys(m, shape) - shape + 8 * (m.u8[shape] === L.SHAPE ? m.u8[shape + 1]! : m.u32[(shape >>> 2) + 2]!);
 
 /** Where the texts of keys were written. Shapes share them, so they are never freed. */
 const written = new WeakMap<Memory, WeakMap<Key, number>>();
@@ -61,12 +62,13 @@ const share = (m: Memory, shape: number): void => {
 function findShape(m: Memory, keys: Key[]): number {
   const n = keys.length;
   let shape = m.u32[6]!;
-  search: for (let look = 0; shape !== 0 && look < NEWEST; look++, shape = m.u32[(shape >>> 2) + 1]!) {
+  for (let look = 0; shape !== 0 && look < NEWEST; look++, shape = m.u32[(shape >>> 2) + 1]!) {
     if (m.u8[shape] !== L.SHAPE || m.u8[shape + 2]! < n) continue;
-    for (let i = 0; i < n; i++) if (m.u8[shape + 8 + i] !== keys[i]!.fingerprint) continue search;
-    const cells = shapeKeys(m, shape);
-    for (let i = 0; i < n; i++) if (!isKey(m, cells + 8 * i, keys[i]!)) continue search;
-    return shape;
+    // Most differ in their last keys.
+    let i = n - 1;
+    while (i >= 0 && m.u8[shape + 8 + i] === keys[i]!.fingerprint && isKey(m, shapeKeys(m, shape) + 8 * i, keys[i]!))
+      i--;
+    if (i < 0) return shape;
   }
   return 0;
 }
@@ -303,18 +305,12 @@ export function renameMember(m: Memory, home: number, from: Key, to: Key): void 
   const all = keysOf(m, shape, used);
   const keys: Key[] = [];
   for (let i = 0; i < used; i++) {
-    const [tag, cell] = [block + 8 + L.tagAt(i), (block + 8 + L.cellAt(i)) >>> 2];
-    if (m.u8[tag] === L.NOTHING) continue;
+    if (m.u8[block + 8 + L.tagAt(i)] === L.NOTHING) continue;
     const j = keys.length;
-    const [tag2, cell2] = [block + 8 + L.tagAt(j), (block + 8 + L.cellAt(j)) >>> 2];
     keys.push(all[i] === from || isKey(m, shapeKeys(m, shape) + 8 * i, from) ? to : all[i]!);
     if (i === j) continue;
-    m.u8[tag2] = m.u8[tag]!;
-    m.u8[tag] = 0;
-    for (const half of [0, 1]) {
-      m.u32[cell2 + half] = m.u32[cell + half]!;
-      m.u32[cell + half] = 0;
-    }
+    copyPart(m, CELL_BITS, block + 8, i, block + 8, j, 1);
+    zeroPart(m, CELL_BITS, block + 8, i, 1);
   }
   const named = shapeOf(m, keys, 0, 0, keys.length);
   m.u8[block + 2] = keys.length;
@@ -438,8 +434,7 @@ function deleteEntry(m: Memory, map: number, key: Key): boolean {
   leave(m, map, i);
   const keys = m.u32[at + 5]!;
   freeCell(m, L.TEXT, keys + 8 * i);
-  m.u32[(keys >>> 2) + 2 * i] = 0;
-  m.u32[(keys >>> 2) + 2 * i + 1] = 0;
+  m.u8.fill(0, keys + 8 * i, keys + 8 * i + 8);
   const used = m.u32[at + 9]!;
   const live = --m.u32[at + 1]!;
   if (i === used - 1) {
