@@ -9,10 +9,10 @@ import {
   fill,
   freeStorage,
   insertSlots,
+  isTensor,
   ownerOf,
   put,
   putCell,
-  refuseTensor,
   takesNumber,
 } from "./edit/column.js";
 import { type Fresh, Planner } from "./edit/fresh.js";
@@ -42,6 +42,10 @@ export interface EditOptions {
 /**
  * A document that can be changed. Its bytes are changed where they lie as long as they have room, and are moved to other
  * memory when they have none: {@link Document.bytes} has them. An edit that throws has changed nothing.
+ *
+ * A tensor keeps its type and the lengths of its elements. It gets and loses elements as any array does, but the arrays
+ * within it keep their lengths. A row can be given as an array or as a typed array of any type: each of its numbers has to
+ * fit. What does not fit throws TensorMismatch.
  *
  * Views follow their values, wherever these go, and throw StaleHandle once they are removed or replaced. An editor keeps
  * the views that it gave for as long as their values are there. Columns and their typed arrays do not follow: take them
@@ -98,8 +102,9 @@ export class Editor<T = unknown> extends Document<T> {
 
   /**
    * Sets a member of an object, or an element of an array; an index below 0 counts from the end. In a column of floats
-   * whole numbers become floats; a bigint stays an integer there, and makes the column one of both. O(1), but for a
-   * column that has to become wider, and for texts and arrays of tables that lie in the midst of others.
+   * whole numbers become floats; a bigint stays an integer there, and makes the column one of both. A tensor of floats
+   * takes the nearest one of its type. O(1), but for a column that has to become wider, and for texts and arrays of tables
+   * that lie in the midst of others.
    */
   set(target: Target, key: string | number, value: unknown): void;
   /** The same by the whole path to the value: `doc.set(["users", 0, "name"], "Ada")`. */
@@ -120,7 +125,7 @@ export class Editor<T = unknown> extends Document<T> {
     const node = planner.value(value);
     if (cursor.kind === ARRAY) {
       const i = index(cursor, key, cursor.count - 1);
-      checkTensor(this.memory, cursor.at, node);
+      checkTensor(this.memory, cursor, [node], true);
       const m = this.#begin(planner.size + slotCost(this.memory, cursor.at, node));
       put(m, cursor.at, cursor.first + i, node);
       return;
@@ -156,7 +161,7 @@ export class Editor<T = unknown> extends Document<T> {
     return cursor.kind === ROW ? deleteOfRow(m, cursor.at, cursor.row, k) : deleteMember(m, cursor.home, k);
   }
 
-  /** Adds elements to the end of an array. */
+  /** Adds elements to the end of an array. Rows of a tensor may be typed arrays: `doc.push(["t"], new Float32Array(384))`. */
   push(target: Target, ...values: unknown[]): void {
     this.#splice(target, Infinity, 0, values);
   }
@@ -190,13 +195,13 @@ export class Editor<T = unknown> extends Document<T> {
     if (n === 0 && items.length === 0) return;
     const all = cursor.count - n + items.length;
     if (all > L.MAX_ELEMENTS) throw new LivebufError("ElementLimit", `an array has at most ${L.MAX_ELEMENTS} elements`);
-    refuseTensor(this.memory, cursor.at);
+    checkTensor(this.memory, cursor, items, false);
     const cost = listCost(this.memory, cursor) + spaceOf(this.memory, cursor.at);
     const m = this.#begin(planner.size + cost + 16 * items.length);
     const header = detach(m, cursor);
     closeSlots(m, header, from, n);
-    if (m.u32[(header >>> 2) + 1] === 0) {
-      // An array without elements has no column.
+    if (m.u32[(header >>> 2) + 1] === 0 && !isTensor(m, header)) {
+      // An array without elements has no column, if it is no tensor.
       empty(m, header);
       fill(m, header, items);
     } else insertSlots(m, header, from, items);
@@ -214,7 +219,7 @@ export class Editor<T = unknown> extends Document<T> {
     if (order.length !== count || seen.includes(0)) {
       throw new LivebufError("BadValue", "an order has the index of each element once");
     }
-    refuseTensor(this.memory, cursor.at);
+    checkTensor(this.memory, cursor, [], false);
     const m = this.#begin(listCost(this.memory, cursor) + spaceOf(this.memory, cursor.at));
     const header = detach(m, cursor);
     arrange(m, header, order);
@@ -384,9 +389,9 @@ function bytesBelow(m: Memory, header: number): number {
   return extras === 0 ? size : size + bytesBelow(m, extras);
 }
 
-/** At most so many bytes it takes to change a column, which may have to move or to be converted. */
+/** At most so many bytes it takes to change a column, which may have to move or, if it is no tensor, to be converted. */
 function spaceOf(m: Memory, header: number): number {
-  return 4 * bytesBelow(m, header);
+  return (isTensor(m, header) ? 1 : 4) * bytesBelow(m, header);
 }
 
 /** The same for one slot. A number takes nothing in a column that can hold it. */

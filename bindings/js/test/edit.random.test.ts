@@ -7,9 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type Editor, edit } from "../src/edit.js";
+import { create, type Editor, edit } from "../src/edit.js";
 import { encode, fromJSON } from "../src/encode.js";
 import {
+  type ArrayView,
   Decimal,
   Float,
   get,
@@ -19,11 +20,15 @@ import {
   LocalTime,
   open,
   Timestamp,
+  toObject,
   Uuid,
 } from "../src/index.js";
+import * as L from "../src/layout.js";
+import { tensorAt } from "../src/read.js";
 import { print } from "../src/text.js";
 import { validate } from "../src/validate.js";
 import { cursorOf } from "../src/view.js";
+import { tensorBytes } from "./tensor.js";
 
 const ROOT = new URL("../../../../", import.meta.url);
 const ALL = process.env.LIVEBUF_LONG !== undefined;
@@ -64,7 +69,10 @@ let rounds = false;
 
 /** Whether a document's value is that of the model, whatever the order of members. */
 function same(model: Model, there: Model, path = ""): void {
-  if (typeof model === "string" || typeof there === "string") {
+  // Bytes are an array where they come into a tensor. Those of these tests are zeros.
+  if (rounds && Array.isArray(there) && model === JSON.stringify("AAAA".repeat(there.length / 3))) {
+    for (const number of there) assert.equal(Number(number), 0, path);
+  } else if (typeof model === "string" || typeof there === "string") {
     if (typeof model === "string" && model.startsWith("~") && typeof there === "string") {
       if (rounds && Number.parseFloat(there) === Math.fround(Number(model.slice(1)))) return;
       const float = Number(there) === Number(model.slice(1)) && there.includes(".");
@@ -479,22 +487,25 @@ function encoded(): Start[] {
 /** Edits that failed since there was no memory. */
 let without = 0;
 
+/** Leaves a document no room, so that an edit moves its bytes in its midst, or no memory, so that it cannot move them. */
+function cramp({ doc, random }: { doc: Editor; random: Random }, used: Uint8Array): void {
+  const kind = random.below(3);
+  if (kind === 0) return;
+  const bytes = new Uint8Array(used.length + 8 * random.below(600) * (kind - 1));
+  bytes.set(used);
+  doc.memory.adopt(bytes);
+  if (kind === 2) refused = Math.max(used.length, 400);
+}
+
 function run(start: Start, seed: number, steps: number): Editor {
   const sequence = new Sequence(start.bytes.slice(), new Random(seed));
   const done: string[] = [];
   rounds = /tensor|arrow/.test(start.name);
   try {
     for (let i = 0; i < steps; i++) {
-      const { doc, random } = sequence;
+      const { doc } = sequence;
       const used = doc.bytes.slice();
-      const kind = random.below(3);
-      if (kind > 0) {
-        // Without room, the edit moves the bytes in its midst; without memory, it has to do with the room that there is.
-        const bytes = new Uint8Array(used.length + 8 * random.below(600) * (kind - 1));
-        bytes.set(used);
-        doc.memory.adopt(bytes);
-        if (kind === 2) refused = Math.max(used.length, 400);
-      }
+      cramp(sequence, used);
       try {
         done.push(sequence.step());
       } catch (error) {
@@ -518,9 +529,11 @@ function run(start: Start, seed: number, steps: number): Editor {
 /** The library that this package follows: a command that says whether documents are valid. */
 const REFERENCE = fileURLToPath(new URL("target/debug/livebuf", ROOT));
 
-/** Which of these documents the command finds valid. */
-function validated(folder: string, documents: Uint8Array[]): boolean[] {
+/** Which of these documents the command finds valid; `undefined` if there is no command. */
+function validated(documents: Uint8Array[]): boolean[] | undefined {
+  if (!existsSync(REFERENCE)) return undefined;
   const valid: boolean[] = [];
+  const folder = mkdtempSync(join(tmpdir(), "livebuf-"));
   for (let i = 0; i < documents.length; i += 500) {
     const files = documents.slice(i, i + 500).map((bytes, j) => {
       writeFileSync(join(folder, `${i + j}.lbuf`), bytes);
@@ -529,6 +542,7 @@ function validated(folder: string, documents: Uint8Array[]): boolean[] {
     const { stdout } = spawnSync(REFERENCE, ["validate", ...files], { encoding: "utf8", maxBuffer: 2 ** 26 });
     for (const file of files) valid.push(stdout.includes(`${file}: valid`));
   }
+  rmSync(folder, { recursive: true });
   return valid;
 }
 
@@ -539,24 +553,339 @@ test("random edits", { timeout: 3_600_000 }, (t) => {
   const chosen = Array.from({ length: count }, (_, i) => all[((first + i) * 7919) % all.length]!);
   const edited = chosen.map((start, i) => run(start, first + i, 50).bytes);
   assert.ok(without > 0);
-  if (!existsSync(REFERENCE)) {
+  // A command that was built before does not know all that this encoder writes.
+  const known = validated(chosen.map(({ bytes }) => bytes));
+  if (known === undefined) {
     t.diagnostic("the command livebuf was not built, and did not validate what edits made");
     return;
   }
-  const folder = mkdtempSync(join(tmpdir(), "livebuf-"));
-  try {
-    // A command that was built before does not know all that this encoder writes.
-    const known = validated(
-      folder,
-      chosen.map(({ bytes }) => bytes),
-    );
-    const compared = known.filter((valid) => valid).length;
-    t.diagnostic(`${compared} of ${count} documents compared with the command`);
-    assert.ok(compared > count / 2 || process.env.START !== undefined);
-    validated(folder, edited).forEach((valid, i) => {
-      assert.ok(valid || !known[i], `${chosen[i]!.name} ${first + i}`);
-    });
-  } finally {
-    rmSync(folder, { recursive: true });
+  const compared = known.filter((valid) => valid).length;
+  t.diagnostic(`${compared} of ${count} documents compared with the command`);
+  assert.ok(compared > count / 2 || process.env.START !== undefined);
+  validated(edited)!.forEach((valid, i) => {
+    assert.ok(valid || !known[i], `${chosen[i]!.name} ${first + i}`);
+  });
+});
+
+// --- Tensors, beside nested arrays
+
+type Part = number | bigint | boolean | Part[];
+
+/** A type of tensors: its numbers, what they become, values that it refuses, and its typed array. */
+interface Type {
+  code: number;
+  numbers: [given: number | bigint | boolean, stored: number | bigint | boolean][];
+  refuses: unknown[];
+  made?: Made;
+}
+interface Made {
+  from(values: unknown[]): object;
+}
+
+const kept = (...values: (number | bigint | boolean)[]): Type["numbers"] => values.map((value) => [value, value]);
+const floats = kept(0, -0, 1, -2.5, 0.125, 2048, NaN, Infinity);
+const { Float16Array } = globalThis as unknown as { Float16Array?: Made };
+
+const TYPES: Type[] = [
+  { code: L.I8, numbers: kept(-128, -1, 0, 5, 127), refuses: [128, -129, 0.5, 1n << 60n, true], made: Int8Array },
+  { code: L.I16, numbers: kept(-32_768, -1, 7, 32_767), refuses: [32_768, -0, 1.5], made: Int16Array },
+  { code: L.I32, numbers: kept(-(2 ** 31), 2 ** 31 - 1, 0), refuses: [2 ** 31, 2n ** 63n], made: Int32Array },
+  {
+    code: L.I64,
+    numbers: [...kept(-5, 0, 2 ** 53, 2n ** 63n - 1n, -(2n ** 63n)), [3n, 3]],
+    refuses: [2n ** 63n, 1.5],
+    made: BigInt64Array as unknown as Made,
+  },
+  { code: L.U8, numbers: kept(0, 1, 255), refuses: [-1, 256, 2.5], made: Uint8ClampedArray },
+  { code: L.U16, numbers: kept(0, 65_535), refuses: [-1, 65_536], made: Uint16Array },
+  { code: L.U32, numbers: kept(0, 2 ** 32 - 1), refuses: [-1, 2 ** 32, 2n ** 40n], made: Uint32Array },
+  {
+    code: L.U64,
+    numbers: kept(0, 9, 2n ** 64n - 1n, 2n ** 63n),
+    refuses: [-1, 0.5, 2n ** 64n],
+    made: BigUint64Array as unknown as Made,
+  },
+  {
+    code: L.F32,
+    numbers: [...floats, [0.1, Math.fround(0.1)], [2 ** 24 + 1, 2 ** 24], [2n ** 24n, 2 ** 24]],
+    refuses: [1e39, 2n ** 24n + 1n],
+    made: Float32Array,
+  },
+  {
+    code: L.F64,
+    numbers: [...floats, ...kept(0.1, 1e300), [-(2n ** 53n), -(2 ** 53)]],
+    refuses: [2n ** 53n + 1n, "1"],
+    made: Float64Array,
+  },
+  {
+    code: L.F16,
+    numbers: [...floats, [0.1, 0.0999755859375], [2049, 2048], [2051, 2052], [65_519, 65_504], [2048n, 2048]],
+    refuses: [65_520, -1e5, 2049n],
+    ...(Float16Array && { made: Float16Array }),
+  },
+  { code: L.BOOL8, numbers: kept(true, false), refuses: [0, 1, "true"] },
+];
+
+/** Edits of a tensor. Each is made of the document first, and then of the model. */
+class TensorSequence {
+  readonly path: string[];
+  readonly doc: Editor;
+  readonly type: Type;
+  /** The lengths of an element. */
+  readonly inner: number[];
+  readonly model: Part[] = [];
+  readonly held: { view: object; model: Part[] }[] = [];
+
+  constructor(
+    readonly random: Random,
+    seed: number,
+  ) {
+    this.type = TYPES[seed % TYPES.length]!;
+    this.inner = random.of([[], [3], [2, 2], [1], [9], [2, 1, 3]]);
+    const size = this.inner.reduce((a, b) => a * b, L.WIDTHS[this.type.code]!);
+    const count = random.below(4);
+    const bytes = tensorBytes(this.type.code, [count, ...this.inner], new Uint8Array(count * size));
+    const zero = typeof this.type.numbers[0]![0] === "boolean" ? false : 0;
+    const element = (lengths: number[]): Part =>
+      lengths.length === 0 ? zero : Array.from({ length: lengths[0]! }, () => element(lengths.slice(1)));
+    for (let i = 0; i < count; i++) this.model.push(element(this.inner));
+    // By itself, before other values, or at the document's end.
+    const where = random.below(3);
+    this.path = where === 0 ? [] : ["t"];
+    const before = { before: ["text that is before it"] };
+    const t = open(bytes);
+    this.doc = (
+      where === 0 ? edit(bytes) : create(where === 1 ? { ...before, t, after: "text behind it" } : { ...before, t })
+    ) as Editor;
   }
+
+  /** An element, as a program may give it, and what it becomes. */
+  element(lengths: number[] = this.inner): [unknown, Part] {
+    const { random, type, model } = this;
+    if (lengths.length === 0) return random.of(type.numbers);
+    if (lengths === this.inner && model.length > 0 && random.below(8) === 0) {
+      const i = random.below(model.length);
+      return [this.doc.get(...this.path, i), structuredClone(model[i]!)];
+    }
+    const parts = Array.from({ length: lengths[0]! }, () => this.element(lengths.slice(1)));
+    const stored = parts.map(([, part]) => part);
+    const given = parts.map(([part]) => part);
+    if (lengths.length > 1) return [given, stored];
+    const big = type.code === L.I64 || type.code === L.U64;
+    switch (random.below(4)) {
+      case 0:
+        return [type.made?.from(big ? stored.map((x) => BigInt(x as number)) : stored) ?? given, stored];
+      case 1:
+        if (given.every((x) => typeof x === "number")) return [Float64Array.from(given), stored];
+        return [given, stored];
+      case 2:
+        if (type.code === L.U8) return [Uint8Array.from(given as number[]), stored];
+        if (given.every((x) => typeof x === "number" && x === (x | 0) && !Object.is(x, -0)))
+          return [Int32Array.from(given as number[]), stored];
+        return [given, stored];
+      default:
+        return [given, stored];
+    }
+  }
+
+  /** A value that is no element. */
+  wrong(): unknown {
+    const { random, type, inner } = this;
+    const element = this.element();
+    if (random.below(3) === 0) return random.of([null, "text", {}, { 0: 1 }, [[[]]], [null]]);
+    if (inner.length === 0) return random.below(2) === 0 ? random.of(type.refuses) : [1];
+    const given = isView(element[0]) ? toObject(element[0]) : element[0];
+    if (random.below(2) === 0) return Array.from(given as unknown[]).slice(1);
+    if (random.below(2) === 0) return new Float32Array(inner[0]! + 1);
+    // One of its numbers does not fit.
+    const replaced = (part: unknown): unknown => {
+      if (typeof part !== "object") return random.of(type.refuses);
+      const parts = Array.from(part as unknown[]);
+      parts[random.below(parts.length)] = replaced(parts[0]);
+      return parts;
+    };
+    return replaced(given);
+  }
+
+  step(): string {
+    const { random, doc, model, path } = this;
+    const n = model.length;
+    const target = random.below(2) === 0 ? path : (doc.get(...path) as object);
+    const at = random.below(n + 1);
+    const few = (): [unknown, Part][] => Array.from({ length: random.below(7) }, () => this.element());
+    const inside = this.arrays().filter((array) => array.path.length > path.length);
+    if (inside.length > 0 && random.below(2) === 0) {
+      const array = random.of(inside);
+      const view = doc.get(...array.path) as object;
+      if (!this.held.some((other) => other.view === view)) this.held.push({ view, model: array.model });
+    }
+    switch (random.below(11)) {
+      case 0:
+      case 1: {
+        const [value, part] = this.element();
+        doc.push(target, value);
+        model.push(part);
+        return "push";
+      }
+      case 2: {
+        const elements = few();
+        doc.insert(target, at, ...elements.map(([value]) => value));
+        model.splice(at, 0, ...elements.map(([, part]) => part));
+        return `insert ${at} ${elements.length}`;
+      }
+      case 3: {
+        const elements = few();
+        const count = random.below(4);
+        const gone = doc.splice(target, at, count, ...elements.map(([value]) => value));
+        assert.deepEqual(gone, model.splice(at, count, ...elements.map(([, part]) => part)));
+        return `splice ${at} ${count} ${elements.length}`;
+      }
+      case 4:
+        assert.equal(doc.remove(target, at), at < n);
+        if (at < n) model.splice(at, 1);
+        return `remove ${at}`;
+      case 5: {
+        if (at === n) return "nothing";
+        const [value, part] = this.element();
+        doc.set(target, at, value);
+        model[at] = part;
+        return `set ${at}`;
+      }
+      case 6: {
+        const order = model.map((_, i) => i).sort(() => random.below(3) - 1);
+        doc.reorder(target, order);
+        model.splice(0, n, ...order.map((i) => model[i]!));
+        return `reorder ${order}`;
+      }
+      case 7: {
+        const text = (part: unknown): string => String(isView(part) ? toObject(part) : part);
+        const compare = (a: unknown, b: unknown): number => text(a).localeCompare(text(b));
+        doc.sort(target, compare);
+        model.sort(compare);
+        return "sort";
+      }
+      case 8: {
+        // A number of it.
+        const { path: to, model: array } = random.of(this.arrays());
+        if (array.length === 0 || Array.isArray(array[0])) return "nothing";
+        const i = random.below(array.length);
+        const [given, stored] = random.of(this.type.numbers);
+        doc.set(to, i, given);
+        array[i] = stored;
+        return `set ${to} ${i}`;
+      }
+      case 9: {
+        const wrong = this.wrong();
+        const right = this.element()[0];
+        const call = random.of([
+          () => doc.push(target, right, wrong),
+          () => doc.insert(target, at, wrong, right),
+          () => doc.splice(target, at, 2, wrong),
+          () => (at < n ? doc.set(target, at, wrong) : doc.push(target, wrong)),
+        ]);
+        this.refuses(call);
+        return "refused";
+      }
+      default: {
+        if (random.below(8) === 0) {
+          doc.splice(target, 0);
+          model.length = 0;
+          return "clear";
+        }
+        const { path: to, model: array } = random.of(inside) ?? {};
+        if (to === undefined) return "nothing";
+        const element = array![0];
+        const call = random.of([
+          () => doc.push(to, element),
+          () => doc.insert(to, 0, element),
+          () => doc.remove(to, 0),
+          () => doc.splice(to, 0, 1, element),
+          () => doc.sort(to, () => 0),
+        ]);
+        this.refuses(call);
+        return "refused inside";
+      }
+    }
+  }
+
+  private refuses(call: () => void): void {
+    const before = this.doc.bytes.slice();
+    assert.throws(call, { kind: "TensorMismatch" });
+    assert.deepEqual(this.doc.bytes, before);
+  }
+
+  /** The tensor and all arrays in it. */
+  private arrays(model: Part[] = this.model, path: (string | number)[] = this.path): TensorArray[] {
+    const below = model.flatMap((part, i) => (Array.isArray(part) ? this.arrays(part, [...path, i]) : []));
+    return [{ path, model }, ...below];
+  }
+
+  check(): void {
+    const { doc, model, path, type, inner, held } = this;
+    validate(doc.bytes);
+    const view = doc.get(...path) as ArrayView & object;
+    assert.deepEqual(toObject(view), model);
+    const { m, at, first, count } = cursorOf(view);
+    const { lengths, header } = tensorAt(m, at, first, count);
+    assert.deepEqual(lengths, [model.length, ...inner]);
+    assert.equal(m.u8[header + 1], type.code);
+    assert.equal(m.u8[header + 3], 1);
+    assert.deepEqual(view.column().shape, lengths);
+    if (path.length > 0) assert.equal(doc.get("before", 0), "text that is before it");
+    const alive = new Set(this.arrays().map((array) => array.model));
+    this.held.splice(
+      0,
+      held.length,
+      ...held.filter(({ view, model }) => {
+        if (alive.has(model)) {
+          assert.deepEqual(toObject(view), model);
+          return true;
+        }
+        assert.throws(() => cursorOf(view), { kind: "StaleHandle" });
+        return false;
+      }),
+    );
+  }
+}
+
+interface TensorArray {
+  path: (string | number)[];
+  model: Part[];
+}
+
+test("random edits of tensors", { timeout: 3_600_000 }, (t) => {
+  const count = Number(process.env.SEQUENCES ?? (ALL ? 6000 : 240));
+  const first = Number(process.env.SEED ?? 1);
+  const edited: Uint8Array[] = [];
+  for (let seed = first; seed < first + count; seed++) {
+    const sequence = new TensorSequence(new Random(seed), seed);
+    const { doc } = sequence;
+    const done: string[] = [];
+    try {
+      sequence.check();
+      for (let i = 0; i < 40; i++) {
+        const used = doc.bytes.slice();
+        cramp(sequence, used);
+        try {
+          done.push(sequence.step());
+        } catch (error) {
+          if (!(error instanceof LivebufError && error.kind === "NoSpace")) throw error;
+          assert.ok(refused < Infinity);
+          assert.deepEqual(doc.bytes, used);
+        } finally {
+          refused = Infinity;
+        }
+        sequence.check();
+        if (i % 10 === 9) edited.push(doc.bytes.slice());
+      }
+    } catch (error) {
+      console.log(seed, sequence.type.code, sequence.inner, done.slice(-3));
+      throw error;
+    }
+  }
+  const valid = validated(edited);
+  t.diagnostic(`${valid?.length ?? 0} documents validated by the command`);
+  valid?.forEach((is, i) => {
+    assert.ok(is, `${first + Math.floor(i / 4)}`);
+  });
 });

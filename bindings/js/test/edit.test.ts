@@ -27,6 +27,7 @@ import * as L from "../src/layout.js";
 import { findInShape } from "../src/read.js";
 import { validate } from "../src/validate.js";
 import { cursorOf, stateOf } from "../src/view.js";
+import { tensorBytes } from "./tensor.js";
 
 const ALL = process.env.LIVEBUF_LONG !== undefined;
 
@@ -284,7 +285,9 @@ test("an edit that fails changes nothing", () => {
   fails("WrongType", () => doc.set("a" as unknown as object, "x", 1));
   fails("BadPointer", () => doc.setPointer("a", 1));
   fails("BadValue", () => doc.reorder(["a"], [0, 0]));
-  fails("TensorMismatch", () => doc.push(["n"], 1));
+  fails("TensorMismatch", () => doc.push(["n"], 1, "text"));
+  fails("TensorMismatch", () => doc.insert(["n"], 0, new Float64Array([1])));
+  fails("TensorMismatch", () => doc.splice(["n"], 0, 2, null));
   fails("TensorMismatch", () => doc.set(["n"], 0, "text"));
   fails("StaleHandle", () => doc.set(create({}).root, "x", 1));
   assert.equal(doc.remove([], "b"), false);
@@ -517,6 +520,112 @@ test("values of every kind", () => {
   validate(copy.bytes);
   assert.deepEqual(get(copy.get("float", 5) as object, "number"), values.number);
   assert.equal(cursorOf(copy.get("tensor") as object).m.u8[cursorOf(copy.get("tensor") as object).at + 3], 1);
+});
+
+/** A document that is a tensor of rows of floats. */
+function floats(...rows: number[][]): Editor {
+  const numbers = new Uint8Array(Float32Array.from(rows.flat()).buffer);
+  return edit(tensorBytes(L.F32, [rows.length, rows[0]!.length], numbers)) as Editor;
+}
+
+test("a tensor takes and loses elements, and stays one", () => {
+  const doc = floats([1, 2, 3], [4, 5, 6]);
+  const [first, second] = [doc.get(0), doc.get(1)] as [object, object];
+  doc.insert([], 0, [0.1, 2 ** 24 + 1, 7n]);
+  doc.push([], new Float32Array([7, 8, 9]), new Float64Array([0.5, 0.1, 1e8]), new Int8Array([-1, 0, 1]), second);
+  doc.push([], new Uint8Array([1, 2, 3]));
+  doc.remove([1]);
+  validate(doc.bytes);
+  const near = Math.fround(0.1);
+  const rows = [
+    [near, 2 ** 24, 7],
+    [4, 5, 6],
+    [7, 8, 9],
+    [0.5, near, 1e8],
+    [-1, 0, 1],
+    [4, 5, 6],
+    [1, 2, 3],
+  ];
+  assert.deepEqual(doc.toObject(), rows);
+  assert.deepEqual((doc.root as ArrayView).column().shape, [7, 3]);
+  assert.deepEqual((doc.root as ArrayView).column().tensor, Float32Array.from(rows.flat()));
+  // Views follow their rows, and those of removed ones end.
+  assert.throws(() => get(first, 0), { kind: "StaleHandle" });
+  doc.sort([], (a, b) => (get(a as object, 0) as number) - (get(b as object, 0) as number));
+  assert.equal(doc.get(4), second);
+  assert.deepEqual(doc.splice([], 0, 3), [rows[4], rows[0], rows[3]]);
+  assert.equal(doc.get(1), second);
+  doc.splice([], 0);
+  assert.throws(() => get(second, 0), { kind: "StaleHandle" });
+  // Without elements it keeps its type and its lengths.
+  validate(doc.bytes);
+  assert.deepEqual((doc.root as ArrayView).column().shape, [0, 3]);
+  assert.throws(() => doc.push([], [1, 2]), { kind: "TensorMismatch" });
+  doc.push([], [1, 2, 3]);
+  validate(doc.bytes);
+  assert.deepEqual((doc.root as ArrayView).column().tensor, new Float32Array([1, 2, 3]));
+  // Arrays within it keep their length and their order.
+  for (const call of [
+    () => doc.push([0], 4),
+    () => doc.remove([0, 0]),
+    () => doc.reorder([0], [2, 1, 0]),
+    () => doc.sort([0]),
+  ]) {
+    assert.throws(call, { kind: "TensorMismatch" });
+  }
+  assert.equal(doc.toText(), "[[1.0,2.0,3.0]]");
+});
+
+test("a typed array is a tensor that grows", () => {
+  const doc = create({ f: new Float32Array(), u: new Uint8ClampedArray([1]), i: new BigInt64Array([5n]) }) as Editor;
+  doc.push(["f"], 2, 0.1);
+  doc.push(["u"], 255);
+  doc.insert(["i"], 0, 2n ** 63n - 1n, 7);
+  doc.sort(["i"]);
+  assert.throws(() => doc.push(["u"], 256), { kind: "TensorMismatch" });
+  assert.throws(() => doc.push(["u"], 1.5), { kind: "TensorMismatch" });
+  validate(doc.bytes);
+  const tensor = (key: string): unknown => (doc.get(key) as ArrayView).column().tensor;
+  assert.deepEqual(tensor("f"), new Float32Array([2, 0.1]));
+  assert.deepEqual(tensor("u"), new Uint8Array([1, 255]));
+  assert.deepEqual(tensor("i"), new BigInt64Array([5n, 7n, 2n ** 63n - 1n]));
+});
+
+// Bug: every tensor that came into a list of such tensors made it one of arrays by themselves.
+test("a list of tensors takes others of the same type and lengths", () => {
+  const rows = [1, 2, 3, 4].map((x) => new Float32Array([x, x / 2]));
+  const doc = edit(encode({ rows })) as Editor;
+  const elements = (): unknown => (doc.get("rows") as ArrayView).column().lists?.elements.tensor;
+  doc.push(["rows"], new Float32Array([5, 6]));
+  doc.set(["rows"], 0, null);
+  doc.set(["rows"], 1, doc.get("rows", 4));
+  doc.set(["rows"], 0, new Float32Array([7, 8]));
+  doc.insert(["rows"], 1, ...rows, null);
+  doc.remove(["rows", 5]);
+  validate(doc.bytes);
+  assert.deepEqual(elements(), new Float32Array([7, 8, 1, 0.5, 2, 1, 3, 1.5, 4, 2, 5, 6, 3, 1.5, 4, 2, 5, 6]));
+  // Those of another type or length, and arrays that are no tensors, are not put among them.
+  for (const other of [new Float64Array([1, 2]), new Float32Array(3), [1, 2]]) {
+    const copy = edit(doc.bytes.slice()) as Editor;
+    copy.push(["rows"], other);
+    validate(copy.bytes);
+    assert.equal((copy.get("rows") as ArrayView).column().lists, null);
+    assert.deepEqual(copy.toObject(), { rows: [...(doc.toObject() as { rows: unknown[] }).rows, [...other]] });
+  }
+});
+
+test("a tensor grows by many rows", () => {
+  const doc = floats([0, 0]);
+  doc.replaceRoot({ t: open(tensorBytes(L.F32, [0, 384], new Uint8Array())) });
+  const row = new Array<number>(384).fill(0.5);
+  const given = [Float32Array.from(row), Float64Array.from(row), row];
+  for (let i = 0; i < 6000; i++) doc.push(["t"], given[i % 3]);
+  validate(doc.bytes);
+  const { shape, tensor } = (doc.get("t") as ArrayView).column();
+  assert.deepEqual(shape, [6000, 384]);
+  assert.ok((tensor as Float32Array).every((x) => x === 0.5));
+  // At the document's end there is little room ahead.
+  assert.ok(doc.bytes.length < 1.07 * 6000 * 384 * 4);
 });
 
 /** The code of a column of a table. */

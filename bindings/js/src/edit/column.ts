@@ -14,6 +14,7 @@ import {
   isNested,
   offsetAt,
   resolve,
+  tensorAt,
   valuesAt,
 } from "../read.js";
 import { endRows, endViews, moveRows, moveView, showMembers } from "../view.js";
@@ -30,6 +31,9 @@ const dataOf = (m: Memory, header: number): number => m.u32[(header >>> 2) + 3]!
 
 /** Whether the arrays of a list or the texts of a run are equally long, so that it has no offsets. */
 const isFixed = (m: Memory, list: number): boolean => m.u8[list + 1] === 1;
+
+/** Whether the numbers of a column are those of a tensor, whose type stays (FORMAT 6.6). */
+export const isTensor = (m: Memory, header: number): boolean => m.u8[header + 3] === 1;
 
 /** Bytes of the values of c slots, marks and a dictionary's header among them. */
 function valuesSize(code: number, c: number): number {
@@ -400,7 +404,7 @@ function absent(m: Memory, header: number, at: number, n: number, tag: number): 
   if (code === L.STRUCT) {
     const k = headersOf(m, data);
     for (let j = 0; j < k; j++) absent(m, data + L.TABLE_SIZE + 16 * j, at, n, L.NOTHING);
-  } else if (code === L.FIXED_LISTS && m.u8[data + L.LIST_ELEMENTS + 3] === 0) {
+  } else if (code === L.FIXED_LISTS && !isTensor(m, data + L.LIST_ELEMENTS)) {
     const l = m.u32[(data >>> 2) + 1]!;
     absent(m, data + L.LIST_ELEMENTS, at * l, n * l, L.NOTHING);
   }
@@ -496,7 +500,7 @@ function replace(m: Memory, old: number, cell: number, node: Fresh): void {
   const { bytes } = node;
   const [lo, hi] = [m.u32[at]!, m.u32[at + 1]!];
   if (old >= L.TEXT) {
-    if (bytes !== null && old < L.OBJECT_NODE && node.tensor === null && hi >>> 30 === 1 && (lo & 7) === 0) {
+    if (bytes !== null && old < L.OBJECT_NODE && node.tag < L.OBJECT_NODE && hi >>> 30 === 1 && (lo & 7) === 0) {
       const [room, size] = [L.word(hi & 0x3fffffff), L.word(bytes.length)];
       if (size <= room && 2 * size >= room) {
         // A text goes over the old one.
@@ -624,9 +628,10 @@ function codeFor(m: Memory, header: number, node: Fresh): number {
   if (tag === L.ARRAY_NODE) {
     if (code !== L.LISTS && code !== L.FIXED_LISTS) return code === L.ARRAYS ? code : L.CELLS;
     const list = dataOf(m, header);
+    if (isTensor(m, list + L.LIST_ELEMENTS)) return takesBytes(m, header, node) ? code : L.ARRAYS;
     const fixed = code === L.FIXED_LISTS && node.items?.length !== m.u32[(list >>> 2) + 1]!;
     // What has a home is not taken apart, and a tensor stays one.
-    return node.items === null || fixed || m.u8[list + L.LIST_ELEMENTS + 3] === 1 ? L.ARRAYS : code;
+    return node.items === null || fixed ? L.ARRAYS : code;
   }
   const integers = code >= L.I8 && code <= L.U64;
   if (tag === L.UINT) return code === L.U64 ? code : code >= L.U8 && code <= L.U32 ? L.U64 : L.CELLS;
@@ -679,30 +684,42 @@ function codeFor(m: Memory, header: number, node: Fresh): number {
   return codeOf(node) === code ? code : L.CELLS;
 }
 
-/** Whether a slot of a column of numbers takes a value as the column is, so that no byte more is needed. */
+/** Whether a slot takes a value as the column is, a tensor or one of numbers, so that no byte more is needed. */
 export function takesNumber(m: Memory, header: number, node: Fresh): boolean {
+  if (isTensor(m, header)) return true;
   const code = m.u8[header + 1]!;
-  if (!(code in ARRAYS_OF) || code > L.MARKED_F64 || node.tag <= L.NULL) return false;
-  return m.u8[header + 3] === 1 || codeFor(m, header, node) === code;
+  return code in ARRAYS_OF && code <= L.MARKED_F64 && node.tag > L.NULL && codeFor(m, header, node) === code;
+}
+
+/** Whether a list's slot takes a tensor, its bytes as they are: one of the type and the lengths of those that are there. */
+function takesBytes(m: Memory, header: number, { tensor }: Fresh): boolean {
+  const { lengths, header: numbers } = tensorAt(m, header, 0, 1);
+  return tensor?.code === m.u8[numbers + 1] && `1,${tensor!.lengths}` === `${lengths}`;
 }
 
 /** Whether a tensor's slot takes a value (EDITING 11); numbers are made what it stores. */
 function fitsTensor(m: Memory, header: number, node: Fresh): boolean {
   const code = m.u8[header + 1]!;
   if (code === L.FIXED_LISTS) {
+    if (takesBytes(m, header, node)) return true;
+    if (node.tensor !== null) {
+      // Numbers of another type are taken one by one.
+      node.tag = L.ARRAY_NODE;
+      node.items = node.tensor.items();
+      node.tensor = node.bytes = null;
+    }
     const list = dataOf(m, header);
-    const { items } = node;
     return (
-      items !== null &&
       node.tag === L.ARRAY_NODE &&
-      items.length === m.u32[(list >>> 2) + 1]! &&
-      items.every((item) => fitsTensor(m, list + L.LIST_ELEMENTS, item))
+      node.items?.length === m.u32[(list >>> 2) + 1]! &&
+      node.items.every((item) => fitsTensor(m, list + L.LIST_ELEMENTS, item))
     );
   }
   if (code === L.BOOL8) return node.tag === L.TRUE || node.tag === L.FALSE;
   if (code === L.F16 || code === L.F32 || code === L.F64) {
     const bits = code === L.F16 ? 11 : code === L.F32 ? 24 : 53;
-    if (node.tag === L.INT && Math.abs(intOf(node)) <= 2 ** bits) setFloat(node, intOf(node));
+    if (node.tag === L.INT && (node.loose || (isSafe(node) && Math.abs(intOf(node)) <= 2 ** bits)))
+      setFloat(node, intOf(node));
     if (node.tag !== L.FLOAT) return false;
     const x = floatOf(node);
     const rounded = code === L.F16 ? half(toHalf(x)) : code === L.F32 ? Math.fround(x) : x;
@@ -724,17 +741,17 @@ function toHalf(x: number): number {
   return sign | (whole + (exponent + 14) * 1024);
 }
 
-function mismatch(): LivebufError {
-  return new LivebufError("TensorMismatch", "a tensor keeps its type and its shape; replace it as a whole");
-}
-
-/** Refuses a value that a slot of a tensor does not take, before anything is changed. */
-export function checkTensor(m: Memory, header: number, node: Fresh): void {
-  if (m.u8[header + 3] !== 0 && !fitsTensor(m, header, node)) throw mismatch();
-}
-
-export function refuseTensor(m: Memory, header: number): void {
-  if (m.u8[header + 3] !== 0) throw mismatch();
+/**
+ * Refuses what a tensor does not take, before anything is changed: values that do not fit, and for an array in a list, which
+ * keeps its length and its order, all that is not `overwritten`.
+ */
+export function checkTensor(m: Memory, { at, listRow }: Cursor, items: Fresh[], overwritten: boolean): void {
+  if (!isTensor(m, at)) return;
+  if ((overwritten || listRow < 0) && items.every((item) => fitsTensor(m, at, item))) return;
+  throw new LivebufError(
+    "TensorMismatch",
+    "a tensor keeps its type and the lengths of its elements; replace it as a whole",
+  );
 }
 
 /** Sets a slot of a column to a value, or null, or makes it missing. One that is empty has nothing to free. */
@@ -745,19 +762,12 @@ export function put(m: Memory, header: number, slot: number, node: Fresh, empty 
     absent(m, header, slot, 1, node.tag);
     return;
   }
-  if (m.u8[header + 3] === 0) {
+  if (!isTensor(m, header)) {
     const code = codeFor(m, header, node);
     if (code !== m.u8[header + 1]) {
       clear(m, header, slot, 1);
       convert(m, header, code, slot);
     }
-  } else if (m.u8[header + 1] === L.FIXED_LISTS) {
-    const list = dataOf(m, header);
-    endRows(m, list, slot, 1);
-    node.items!.forEach((item, i) => {
-      put(m, list + L.LIST_ELEMENTS, slot * node.items!.length + i, item);
-    });
-    return;
   }
   const code = m.u8[header + 1]!;
   if (code === L.STRUCT) putRow(m, header, slot, node, empty);
@@ -874,22 +884,22 @@ function putRow(m: Memory, header: number, row: number, node: Fresh, empty: bool
 function putList(m: Memory, header: number, slot: number, node: Fresh, empty: boolean): void {
   const list = dataOf(m, header);
   const elements = list + L.LIST_ELEMENTS;
+  const { bytes } = node;
   const items = node.items!;
-  const n = items.length;
   if (!empty) clear(m, header, slot, 1);
-  if (m.u8[header + 1] === L.LISTS) {
-    setValue(m, header, slot);
-    insertSlots(m, elements, offsetAt(m, list, slot), items);
-    addOffsets(m, list, slot + 1, n);
-    return;
-  }
   setValue(m, header, slot);
-  for (let i = 0; i < n; i++) put(m, elements, slot * n + i, items[i]!, true);
+  if (m.u8[header + 1] === L.LISTS) {
+    insertSlots(m, elements, offsetAt(m, list, slot), items);
+    addOffsets(m, list, slot + 1, items.length);
+  } else if (bytes !== null) {
+    m.u8.set(bytes, valuesAt(m, tensorAt(m, header, 0, 1).header) + slot * bytes.length);
+  } else for (let i = 0; i < items.length; i++) put(m, elements, slot * items.length + i, items[i]!, true);
 }
 
 /** Puts new slots with values among those of a column. */
 export function insertSlots(m: Memory, header: number, at: number, items: Fresh[]): void {
-  if (isNested(m.u8[header + 1]!)) {
+  const tensor = isTensor(m, header);
+  if (!tensor && isNested(m.u8[header + 1]!)) {
     // One by one, since columns below may be converted while a slot has no value. Many come to the end first.
     const old = count(m, header);
     const behind = at < old && items.length > 4;
@@ -910,7 +920,7 @@ export function insertSlots(m: Memory, header: number, at: number, items: Fresh[
   }
   // The column is converted while all its slots have their values.
   for (const item of items) {
-    if (item.tag <= L.NULL) continue;
+    if (tensor || item.tag <= L.NULL) continue;
     const code = codeFor(m, header, item);
     if (code !== m.u8[header + 1]) convert(m, header, code);
   }

@@ -40,10 +40,15 @@ import {
 } from "../scalar.js";
 import { cursorOf, isView, keptState, type State } from "../view.js";
 
-/** A tensor's type and lengths (FORMAT 6.6). Its numbers are the `bytes` of its value. */
+/**
+ * A tensor's type and lengths (FORMAT 6.6). Its numbers are the `bytes` of its value. Bytes have one, too, since they can be
+ * an array within a tensor.
+ */
 export interface Tensor {
   code: number;
   lengths: number[];
+  /** Its elements as values of their own. */
+  items(): Fresh[];
   /** Views of the arrays in it, by the dimension and the number of their array. */
   views: { dimension: number; row: number; state: State }[];
 }
@@ -246,12 +251,20 @@ export class Planner {
   private binary(value: Source): Fresh {
     const bytes = bytesOf(value).slice();
     const code = tensorCode(value);
-    if (code === undefined) return this.span(L.BYTES, bytes);
-    const node = this.container(L.ARRAY_NODE);
-    node.items = null;
-    node.bytes = bytes;
-    node.tensor = { code, lengths: [(value as Int8Array).length], views: [] };
-    this.size += bytes.length + 48;
+    const numbers = value as Int8Array;
+    const node = code === undefined ? this.span(L.BYTES, bytes) : this.container(L.ARRAY_NODE);
+    if (code !== undefined) {
+      node.items = null;
+      node.bytes = bytes;
+      this.size += bytes.length + 48;
+    }
+    node.tensor = {
+      // A few bytes are in the cell.
+      code: code ?? (node.bytes === null ? L.CELLS : L.U8),
+      lengths: [numbers.length],
+      items: () => this.value(Array.from(numbers)).items!,
+      views: [],
+    };
     return node;
   }
 
@@ -284,7 +297,11 @@ export class Planner {
   private measure(node: Fresh): void {
     this.size += 48 + (node.bytes?.length ?? 0);
     if (node.items === null) {
-      if (node.tag === L.ARRAY_NODE) this.container(node.tag);
+      if (node.tag === L.ARRAY_NODE) {
+        this.container(node.tag);
+        // In a tensor, its numbers may become wider.
+        this.size += 8 * node.bytes!.length;
+      }
       return;
     }
     this.container(node.tag);
@@ -311,10 +328,9 @@ export function lift(cursor: Cursor, move: boolean): Fresh {
       return node;
     }
     if (move) node.view = keptState(m, cursor.home, listRow);
-    if (m.u8[at + 3] === 1) return liftTensor(node, m, at, first, count, move);
-    const items: Fresh[] = [];
-    for (let i = 0; i < count; i++) items.push(liftAt(place, at, first + i, move));
-    node.items = items;
+    const items = (): Fresh[] => Array.from({ length: count }, (_, i) => liftAt(place, at, first + i, move));
+    if (m.u8[at + 3] === 1) return liftTensor(node, m, at, first, count, move, items);
+    node.items = items();
     return node;
   }
   if (move && kind !== ROW) {
@@ -421,7 +437,15 @@ function liftSlot(m: Memory, header: number, slot: number, tag: number, move: bo
   }
 }
 
-function liftTensor(node: Fresh, m: Memory, at: number, first: number, count: number, move: boolean): Fresh {
+function liftTensor(
+  node: Fresh,
+  m: Memory,
+  at: number,
+  first: number,
+  count: number,
+  move: boolean,
+  items: Tensor["items"],
+): Fresh {
   const { lengths, ...numbers } = tensorAt(m, at, first, count);
   const views: Tensor["views"] = [];
   for (let dimension = 1; move && dimension < lengths.length; dimension++) {
@@ -436,7 +460,7 @@ function liftTensor(node: Fresh, m: Memory, at: number, first: number, count: nu
   }
   const code = m.u8[numbers.header + 1]!;
   const width = L.WIDTHS[code]!;
-  node.tensor = { code, lengths, views };
+  node.tensor = { code, lengths, items, views };
   node.bytes = m.bytes(valuesAt(m, numbers.header) + width * numbers.first, width * numbers.count).slice();
   return node;
 }
