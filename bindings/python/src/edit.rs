@@ -237,7 +237,7 @@ impl View {
         py: Python<'_>,
         before: bool,
         taken: Taken<'_>,
-        edit: &mut dyn FnMut(&mut Editor<Memory>, NodeId, &mut Done) -> Held<()>,
+        edit: &mut Work<'_>,
     ) -> PyResult<()> {
         let document = self.document(py);
         // Dropping these may run Python code, so it happens after the lock.
@@ -273,6 +273,9 @@ impl View {
         Ok(result?)
     }
 }
+
+/// An edit of a container, by its handle.
+type Work<'w> = dyn FnMut(&mut Editor<Memory>, NodeId, &mut Done) -> Held<()> + 'w;
 
 /// Several edits of a container, of which all are made or none.
 pub(crate) enum Edits<'a> {

@@ -152,7 +152,9 @@ class TestEdits:
             ("f", 1e300),
             ("f", "x"),
         ):
-            with pytest.raises(livebuf.TensorError, match="keeps its type and the lengths") as caught:
+            with pytest.raises(
+                livebuf.TensorError, match="keeps its type and the lengths"
+            ) as caught:
                 doc[key][0] = value
             assert caught.value.kind == "TensorMismatch" and isinstance(caught.value, ValueError)
         assert doc["u"].numpy().dtype == np.uint8
@@ -349,7 +351,11 @@ class TestAllOrNothing:
     def test_slices_with_one_that_does_not_fit(self) -> None:
         doc = Document.from_python({"t": np.arange(6, dtype="u1")})
         before = bytes(doc)
-        for part, items in [(slice(0, 3), [9, -1]), (slice(0, 3), [9] * 4 + ["x"]), (slice(6, 6), [300])]:
+        for part, items in [
+            (slice(0, 3), [9, -1]),
+            (slice(0, 3), [9] * 4 + ["x"]),
+            (slice(6, 6), [300]),
+        ]:
             with pytest.raises(livebuf.TensorError):
                 doc["t"][part] = items
             assert bytes(doc) == before

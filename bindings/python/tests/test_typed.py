@@ -16,6 +16,7 @@ import typing
 import uuid
 import weakref
 from decimal import Decimal
+from random import Random
 from typing import (
     Annotated,
     Any,
@@ -1561,3 +1562,219 @@ def test_hostile_bytes(data: st.DataObject) -> None:
             Decoder(target).decode(payload, max_values=20_000)
         except livebuf.Error:
             pass
+
+
+class TestModelsWithoutPydantic:
+    """Models that have nothing but fields are made without pydantic, unless a value is not exactly
+    of its field's type. Nobody can tell the difference."""
+
+    def models(self) -> dict[str, Any]:
+        base, field = pydantic.BaseModel, pydantic.Field
+
+        class Geo(base):
+            lat: float
+            lon: float = 0.5
+
+        class Plain(base):
+            i: int
+            f: float = 1.5
+            s: str | None = None
+            b: bool = False
+            many: list[int] = field(default_factory=list)
+            geo: Geo | None = None
+            all: dict[str, Geo] = field(default_factory=dict)
+            free: Any = None
+            when: dt.datetime | None = None
+            day: dt.date | None = None
+            at: dt.time | None = None
+            id: uuid.UUID | None = None
+            kind: Literal["a", 1, True] | None = None
+
+        class Below(Plain):
+            more: str = "x"
+            const: ClassVar[int] = 3
+
+        class Frozen(base):
+            model_config = pydantic.ConfigDict(frozen=True)
+            i: int
+            s: str = "t"
+
+        class Alias(base):
+            i: int = field(alias="I")
+            s: str = field("d", validation_alias="S")
+
+        class Own(base):
+            i: int
+            _seen: list[int] = pydantic.PrivateAttr(default_factory=list)
+
+        class After(base):
+            i: int
+            s: str = "t"
+
+            def model_post_init(self, context: Any) -> None:
+                self.s = f"{self.i}"
+
+        class Made(base):
+            i: int
+
+            def __init__(self, **data: Any) -> None:
+                super().__init__(i=data.get("i"))
+
+        class Bound(base):
+            i: int = field(ge=3)
+
+        class Checked(base):
+            i: int
+
+            @pydantic.field_validator("i")
+            @classmethod
+            def twice(cls, value: int) -> int:
+                return 2 * value
+
+        class Open(base):
+            model_config = pydantic.ConfigDict(extra="allow")
+            i: int
+
+        class Closed(base):
+            model_config = pydantic.ConfigDict(extra="forbid")
+            i: int
+
+        class Strict(base):
+            model_config = pydantic.ConfigDict(strict=True)
+            i: int
+            f: float = 0.5
+
+        class Stripped(base):
+            model_config = pydantic.ConfigDict(str_strip_whitespace=True)
+            s: str = ""
+
+        class Shared(base):
+            i: int = 0
+            many: list[int] = [1]
+
+        class Computed(base):
+            i: int
+
+            @pydantic.computed_field  # type: ignore[prop-decorator]
+            @property
+            def j(self) -> int:
+                return self.i + 1
+
+        found = [
+            *(Geo, Plain, Below, Frozen, Alias, Own, After, Made, Bound, Checked, Open, Closed),
+            *(Strict, Stripped, Shared, Computed),
+        ]
+        return {model.__name__: model for model in found}
+
+    def same(self, one: Any, two: Any) -> bool:
+        if type(one) is not type(two):
+            return False
+        if hasattr(one, "model_fields_set"):
+            return (
+                list(one.__dict__) == list(two.__dict__)
+                and self.same(one.__dict__, two.__dict__)
+                and one.model_fields_set == two.model_fields_set
+                and type(one.model_fields_set) is set
+                and one.__pydantic_extra__ == two.__pydantic_extra__
+                and one.__pydantic_private__ == two.__pydantic_private__
+            )
+        if isinstance(one, dict):
+            pairs = zip(one.items(), two.items(), strict=False)
+            return len(one) == len(two) and all(
+                k == m and self.same(v, w) for (k, v), (m, w) in pairs
+            )
+        if isinstance(one, list):
+            pairs = zip(one, two, strict=False)
+            return len(one) == len(two) and all(self.same(v, w) for v, w in pairs)
+        return bool(one == two) and repr(one) == repr(two)
+
+    def test_as_pydantic_makes_them(self) -> None:
+        models = self.models()
+        random = Random(5)
+        scalars = [0, 7, -1, 2**70, True, 1.0, 1.5, float("inf"), "x", " y ", "12", None, [], {}]
+
+        day, utc = dt.date(2026, 11, 30), dt.UTC
+        moments = [
+            *(day, None, "2026-11-30", "2026-11-30T10:00Z", "1e3", dt.datetime(2026, 11, 30)),
+            *(dt.datetime(2026, 11, 30, 1, 2, 3, 45), dt.datetime(2026, 11, 30, 1, tzinfo=utc)),
+        ]
+
+        def geo() -> Any:
+            return {"lat": random.choice([1.5, 2, 2, "3"]), "lon": random.choice(scalars[:8])}
+
+        def value() -> Any:
+            members = {
+                "i": random.choice(scalars) if random.random() < 0.3 else random.randrange(9),
+                "f": random.choice([0.5, 3, *scalars]),
+                "s": random.choice(["a", "b", None, *scalars]),
+                "b": random.choice([True, False, 1, "yes"]),
+                "many": [random.choice([1, 2, "3"]) for _ in range(random.randrange(3))],
+                "geo": random.choice([None, geo()]),
+                "all": {key: geo() for key in "ab"[: random.randrange(3)]},
+                "free": random.choice([geo(), *scalars]),
+                "when": random.choice([*moments, *scalars[:6]]),
+                "day": random.choice(moments),
+                "at": random.choice([dt.time(1, 2, 3, 4), "10:20", "1", None, 3]),
+                "id": random.choice([uuid.UUID(int=5), str(uuid.UUID(int=6)), "x", None]),
+                "kind": random.choice(["a", 1, True, "b", 1.0, None]),
+                "I": random.randrange(9),
+                "S": "t",
+                "lat": random.choice([1.5, 2]),
+                "more": "y",
+                "unknown": 1,
+            }
+            kept = [key for key in members if random.random() < 0.4]
+            random.shuffle(kept)
+            return {key: members[key] for key in kept}
+
+        made = refused = 0
+        for name, model in models.items():
+            one, many = livebuf.Decoder(model), livebuf.Decoder(list[model])  # type: ignore[valid-type]
+            for _ in range(250):
+                rows = [value() for _ in range(random.choice([1, 1, 3, 12]))]
+                for decoder, members in (one, rows[0]), (many, rows):
+                    data = livebuf.dumps(members)
+                    plain = livebuf.loads(data)
+                    try:
+                        parts = plain if isinstance(plain, list) else [plain]
+                        wanted = [model.model_validate(part) for part in parts]
+                    except ValueError:
+                        refused += 1
+                        with pytest.raises(livebuf.WrongTypeError):
+                            decoder.decode(data)
+                        continue
+                    found = decoder.decode(data)
+                    found = found if isinstance(found, list) else [found]
+                    assert all(map(self.same, found, wanted)), (name, plain, found, wanted)
+                    made += len(wanted)
+        assert made > 2000 and refused > 500
+
+    def test_which_ones_go_without(self) -> None:
+        from livebuf._types import describe_exactly
+
+        models = self.models()
+        exact = {name for name, model in models.items() if describe_exactly(model) is not None}
+        assert exact == {"Geo", "Plain", "Below", "Frozen", "Alias", "Computed"}
+
+    def test_they_are_models(self) -> None:
+        models = self.models()
+        plain = livebuf.loads(livebuf.dumps({"i": 3, "geo": {"lat": 1}}), type=models["Plain"])
+        assert plain.model_dump(exclude_unset=True) == {"i": 3, "geo": {"lat": 1.0}}
+        other = plain.model_copy(update={"i": 4})
+        assert other.i == 4 and other != plain
+        plain.many.append(1)
+        again = livebuf.loads(livebuf.dumps({"i": 3}), type=models["Plain"])
+        assert again.many == [] and again.all is not plain.all
+        with pytest.raises(ValueError):
+            livebuf.loads(livebuf.dumps({"i": 3}), type=models["Frozen"]).i = 4
+
+    def test_one_that_refers_to_itself(self) -> None:
+        class Tree(pydantic.BaseModel):  # type: ignore[misc]
+            name: str
+            below: list[Tree] = pydantic.Field(default_factory=list)
+
+        Tree.model_rebuild(_types_namespace={"Tree": Tree})
+        value = {"name": "a", "below": [{"name": "b", "below": [{"name": "c"}]}, {"name": "d"}]}
+        found = livebuf.loads(livebuf.dumps(value), type=Tree)
+        assert found == Tree.model_validate(value)
+        assert found.below[1].model_fields_set == {"name"}

@@ -6,7 +6,7 @@ from livebuf._livebuf import _command
 
 
 def main() -> None:
-    """Runs the command with the arguments of this process, and ends it with the command's status."""
+    """Runs the command with the arguments of this process, and ends the process."""
     sys.exit(_command(["livebuf", *sys.argv[1:]]))
 
 

@@ -99,6 +99,18 @@ def describe(
     return [node for node in plan.nodes if node is not None], first
 
 
+def describe_exactly(target: Any) -> tuple[list[tuple[Any, ...]], int] | None:
+    """The same for values that have exactly their types, if it is made of models of pydantic that
+    have nothing but fields: no validators, bounds, or ways of their own to be made. Then each model
+    can be made without pydantic. `None` for other types."""
+    plan = _Exact()
+    try:
+        first = plan.add(target)
+    except _Elsewise:
+        return None
+    return (plan.nodes, first) if plan.models else None
+
+
 @functools.lru_cache(maxsize=256)
 def _kept(target: Any) -> Decoder[Any]:
     return Decoder(target)
@@ -463,6 +475,121 @@ class _Plan:
             found.append((name, name, name, required, None, None, False))
         fields = self._fields(cls, target, found)
         return ("object", cls, cls.__name__, fields, "dict", False, None)
+
+
+class _Elsewise(Exception):
+    """A type that more is to be done for than to take what is stored."""
+
+
+# What core schemas may say that does not change which values are taken.
+_ASIDE = frozenset(("type", "ref", "metadata", "serialization"))
+_IMMUTABLE = (type(None), bool, int, float, str, bytes)
+
+
+def _no_text(text: str) -> Any:
+    """Of text, pydantic makes dates and times by rules of its own."""
+    raise ValueError(text)
+
+
+class _Exact:
+    """Nodes for values that have exactly their types."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = [("any",)]
+        self.models: dict[Any, int] = {}
+        self.refs: dict[str, Any] = {}
+
+    def _new(self, *node: Any) -> int:
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def add(self, target: Any) -> int:
+        """The place of a type's node."""
+        origin, arguments = typing.get_origin(target), typing.get_args(target)
+        if origin is list:
+            return self._new("list", self.add(arguments[0]))
+        if origin is dict and arguments[0] is str:
+            return self._new("dict", self.add(arguments[1]))
+        if not isinstance(target, type) or not hasattr(target, "__pydantic_core_schema__"):
+            raise _Elsewise
+        return self.of_schema(target.__pydantic_core_schema__)
+
+    def of_schema(self, schema: Any) -> int:
+        """The place of the node for a core schema of pydantic."""
+        schema = _resolved(schema, self.refs)
+        if not isinstance(schema, dict):
+            raise _Elsewise
+        kind, said = schema["type"], schema.keys() - _ASIDE
+        if kind == "model":
+            return self._model(schema, said)
+        if kind == "nullable" and said == {"schema"}:
+            inner = self.of_schema(schema["schema"])
+            arms = [self._new("none") if name == "null" else inner for name in KINDS]
+            return self._new("union", arms, [], "")
+        if kind == "list" and said <= {"items_schema"}:
+            return self._new("list", self.of_schema(schema.get("items_schema", {"type": "any"})))
+        if kind == "dict" and said <= {"keys_schema", "values_schema"}:
+            keys = schema.get("keys_schema", {"type": "any"})
+            if keys["type"] in ("any", "str") and keys.keys() <= _ASIDE:
+                return self._new(
+                    "dict", self.of_schema(schema.get("values_schema", {"type": "any"}))
+                )
+        if kind in ("any", "none", "bool", "int", "float", "str") and not said:
+            return self._new(kind)
+        if kind in ("date", "time", "datetime", "uuid") and said <= {"microseconds_precision"}:
+            return self._new(kind, _no_text, None)
+        if kind == "literal" and said == {"expected"}:
+            values = schema["expected"]
+            if all(type(value) in _IMMUTABLE for value in values):
+                return self._new("literal", [(value, value) for value in values], "")
+        raise _Elsewise
+
+    def _model(self, schema: Any, said: Any) -> int:
+        cls = schema["cls"]
+        if (found := self.models.get(cls)) is not None:
+            return found
+        config = schema.get("config") or {}
+        base = import_module("pydantic").BaseModel
+        plain = (
+            said <= {"cls", "schema", "config", "custom_init", "root_model", "frozen"}
+            and not (schema.get("custom_init") or schema.get("root_model"))
+            and config.keys() <= {"title", "extra_fields_behavior"}
+            and config.get("extra_fields_behavior", "ignore") == "ignore"
+            and issubclass(cls, base)
+            and cls.__new__ is object.__new__
+            and getattr(cls.model_validate, "__func__", None) is base.model_validate.__func__
+            and cls.__pydantic_complete__
+            and type(cls.__pydantic_validator__).__name__ == "SchemaValidator"
+        )
+        inner = _resolved(schema["schema"], self.refs)
+        if not plain or inner["type"] != "model-fields":
+            raise _Elsewise
+        if not inner.keys() - _ASIDE <= {"fields", "model_name", "computed_fields"}:
+            raise _Elsewise
+        # Known before it is made, since it may refer to itself.
+        at = self.models[cls] = self._new("any")
+        fields = [self._field(name, field) for name, field in inner["fields"].items()]
+        self.nodes[at] = ("object", cls, cls.__name__, fields, "model", False, None)
+        return at
+
+    def _field(self, name: str, field: Any) -> Field:
+        said = field.keys() - _ASIDE - {"schema", "frozen"}
+        said -= {"serialization_alias", "serialization_exclude", "serialization_exclude_if"}
+        key = field.get("validation_alias", name)
+        if said - {"validation_alias"} or not isinstance(key, str):
+            raise _Elsewise
+        schema = _resolved(field["schema"], self.refs)
+        default, factory, required = None, None, schema["type"] != "default"
+        if not required:
+            default, factory = schema.get("default"), schema.get("default_factory")
+            said = schema.keys() - _ASIDE - {"schema", "default", "default_factory"}
+            takes_data = schema.get("default_factory_takes_data")
+            if said - {"default_factory_takes_data", "copy_default"} or takes_data:
+                raise _Elsewise
+            if factory is None and type(default) not in _IMMUTABLE:
+                raise _Elsewise
+            schema = schema["schema"]
+        return (key, name, self.of_schema(schema), required, default, factory, True)
 
 
 def _validating(cls: Any, target: Any) -> Callable[[Any], Any]:

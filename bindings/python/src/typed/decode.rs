@@ -10,6 +10,7 @@ use livebuf::raw::Allowance;
 use livebuf::{Array, Checked, Column, ColumnType, ErrorKind, Extended, Kind, Table, Uuid, Value};
 use pyo3::exceptions::{PyArithmeticError, PyTypeError, PyValueError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple, PyType,
@@ -74,12 +75,28 @@ pub(super) fn run<'py>(
     value: &Value<'_, Checked>,
     max_values: Option<u64>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(exact) = plan.exact() {
+        match run_by(py, exact, value, max_values) {
+            // The class itself may know how to convert it, or says what is wrong.
+            Err(failure) if failure.is_mismatch() => {}
+            made => return made.map_err(|failure| failure.into_error(py)),
+        }
+    }
+    run_by(py, plan, value, max_values).map_err(|failure| failure.into_error(py))
+}
+
+fn run_by<'py>(
+    py: Python<'py>,
+    plan: &Plan,
+    value: &Value<'_, Checked>,
+    max_values: Option<u64>,
+) -> Made<'py> {
     // Programs with finalisers that Python code in this call waits for need the collector.
     let _pause = (!plan.runs_code).then(decode::CollectorPause::new);
     let columns = decode::default_budget(value.document_length());
     let allowance = decode::allowance(value, max_values);
     let mut run = Run { py, plan, values: Vec::new(), allowance, columns, depth: 0 };
-    run.value(plan.root, value).map_err(|failure| failure.into_error(py))
+    run.value(plan.root, value)
 }
 
 impl<'p, 'py> Run<'p, 'py> {
@@ -557,9 +574,18 @@ impl<'p, 'py> Run<'p, 'py> {
         Ok(())
     }
 
-    /// What a field gets that the document does not have.
+    /// What a field gets that the document does not have. A model gets it in the end, since it knows
+    /// which fields were given.
     #[inline]
     fn missing(&self, class: &Class, field: &Field) -> Typed<Option<Bound<'py, PyAny>>> {
+        match &field.missing {
+            Missing::Value(_) | Missing::Factory(_) if class.build == Build::Model => Ok(None),
+            _ => self.default(class, field),
+        }
+    }
+
+    #[inline]
+    fn default(&self, class: &Class, field: &Field) -> Typed<Option<Bound<'py, PyAny>>> {
         match &field.missing {
             Missing::Left => Ok(None),
             Missing::Value(value) => Ok(Some(value.bind(self.py).clone())),
@@ -596,6 +622,7 @@ impl<'p, 'py> Run<'p, 'py> {
                 }
                 Ok(made)
             }
+            Build::Model => self.model(class, first),
             Build::Call => self.called(class, first),
             Build::Tuple => {
                 let values = self.values.drain(first..).flatten().collect::<Vec<_>>();
@@ -612,6 +639,50 @@ impl<'p, 'py> Run<'p, 'py> {
                 Ok(dict.into_any())
             }
         }
+    }
+
+    /// A model of pydantic that has nothing but its fields, as pydantic itself makes it.
+    fn model(&mut self, class: &'p Class, first: usize) -> Made<'py> {
+        let py = self.py;
+        let given = match &class.all_given {
+            Some(all) if self.values[first..].iter().all(Option::is_some) => {
+                // SAFETY: a live frozenset, of which a set is made.
+                let set = unsafe { ffi::PySet_New(all.as_ptr()) };
+                // SAFETY: a new object, or none and an exception.
+                unsafe { Bound::from_owned_ptr_or_err(py, set)? }
+            }
+            _ => {
+                let pairs = class.fields.iter().zip(&self.values[first..]);
+                let names =
+                    pairs.filter(|(_, value)| value.is_some()).map(|(field, _)| &field.name);
+                PySet::new(py, names)?.into_any()
+            }
+        };
+        let fields = decode::new_dict(py)?;
+        for (index, field) in class.fields.iter().enumerate() {
+            let value = match self.values[first + index].take() {
+                None => self.default(class, field)?,
+                value => value,
+            };
+            fields.set_item(&field.name, value)?;
+        }
+        self.values.truncate(first);
+        let made = new_object(class.class.bind(py))?;
+        for (name, value) in [
+            (intern!(py, "__dict__"), fields.into_any()),
+            (intern!(py, "__pydantic_fields_set__"), given),
+            (intern!(py, "__pydantic_extra__"), py.None().into_bound(py)),
+            (intern!(py, "__pydantic_private__"), py.None().into_bound(py)),
+        ] {
+            // SAFETY: live objects. pydantic sets these attributes in the same way.
+            let set = unsafe {
+                ffi::PyObject_GenericSetAttr(made.as_ptr(), name.as_ptr(), value.as_ptr())
+            };
+            if set != 0 {
+                return Err(PyErr::fetch(py).into());
+            }
+        }
+        Ok(made)
     }
 
     /// The object that the class makes, called with the fields that there are.

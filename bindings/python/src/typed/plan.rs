@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyFrozenSet, PyList, PyString, PyTuple, PyType};
 
 /// Stands for no node.
 pub(super) const NONE: u32 = u32::MAX;
@@ -95,6 +95,8 @@ pub(super) struct Field {
 pub(super) enum Build {
     /// By `object.__new__`, and attributes as its `__init__` sets them.
     Direct,
+    /// As a model of pydantic.
+    Model,
     /// By a call.
     Call,
     /// By `tuple.__new__`.
@@ -112,6 +114,8 @@ pub(super) struct Class {
     /// How many fields are given by position, and the names of the others.
     pub(super) by_position: usize,
     pub(super) names: Option<Py<PyTuple>>,
+    /// Of a model: the names of all fields.
+    pub(super) all_given: Option<Py<PyFrozenSet>>,
     pub(super) forbids_unknown: bool,
     /// A key, and the value that it must have where it is there.
     pub(super) tag: Option<(OwnedKey, Py<PyAny>)>,
@@ -184,6 +188,9 @@ pub(crate) struct Plan {
     pub(super) strict: bool,
     /// Whether decoding may run Python code.
     pub(super) runs_code: bool,
+    /// The same type, where models of pydantic are made without pydantic, which is several times
+    /// faster: if each value has exactly the type of its field. Else the plan itself goes.
+    exact: Option<Box<Plan>>,
 }
 
 impl Plan {
@@ -196,6 +203,15 @@ impl Plan {
         let py = target.py();
         let types = py.import("livebuf._types")?;
         let described = types.getattr("describe")?.call1((target, strict, hook))?;
+        let mut plan = Plan::compiled(&described, strict)?;
+        let exact = types.getattr("describe_exactly")?.call1((target,))?;
+        if !exact.is_none() {
+            plan.exact = Some(Box::new(Plan::compiled(&exact, true)?));
+        }
+        Ok(plan)
+    }
+
+    fn compiled(described: &Bound<'_, PyAny>, strict: bool) -> PyResult<Plan> {
         let (nodes, root): (Vec<Bound<'_, PyTuple>>, u32) = described.extract()?;
         let mut same = vec![NONE; nodes.len()];
         for (at, node) in nodes.iter().enumerate() {
@@ -213,7 +229,8 @@ impl Plan {
             }
             at
         };
-        let mut plan = Plan { nodes: Vec::new(), root: final_of(root), strict, runs_code: false };
+        let root = final_of(root);
+        let mut plan = Plan { nodes: Vec::new(), root, strict, runs_code: false, exact: None };
         for node in &nodes {
             let node = plan.compile(node, &final_of)?;
             plan.nodes.push(node);
@@ -332,6 +349,7 @@ impl Plan {
         let py = node.py();
         let build = match node.get_item(4)?.extract::<&str>()? {
             "direct" => Build::Direct,
+            "model" => Build::Model,
             "tuple" => Build::Tuple,
             "dict" => Build::Dict,
             _ => Build::Call,
@@ -372,11 +390,16 @@ impl Plan {
         let names = named.iter().map(|field| field.name.clone_ref(py));
         let names = PyTuple::new(py, names.collect::<Vec<_>>())?;
         fields.extend(named);
+        let all_given = match build {
+            Build::Model => Some(PyFrozenSet::new(py, fields.iter().map(|field| &field.name))?),
+            _ => None,
+        };
         let tag: Option<(String, Bound<'_, PyAny>)> = node.get_item(6)?.extract()?;
         Ok(Class {
             class: node.get_item(1)?.cast_into::<PyType>()?.unbind(),
             name: node.get_item(2)?.extract()?,
             names: (fields.len() > by_position).then(|| names.unbind()),
+            all_given: all_given.map(Bound::unbind),
             fields: fields.into(),
             build,
             by_position,
@@ -385,12 +408,19 @@ impl Plan {
         })
     }
 
+    pub(super) fn exact(&self) -> Option<&Plan> {
+        self.exact.as_deref()
+    }
+
     pub(super) fn is_strict(&self) -> bool {
         self.strict
     }
 
     /// Shows the Python objects in it to the garbage collector.
     pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if let Some(exact) = self.exact() {
+            exact.traverse(visit)?;
+        }
         for node in &self.nodes {
             match node {
                 Node::Extended(_, parse) => {
