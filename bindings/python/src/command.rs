@@ -7,5 +7,7 @@ use pyo3::prelude::*;
 /// Runs the command with these arguments, the first of which is its name. Returns its exit status.
 #[pyfunction]
 pub(crate) fn _command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    #[cfg(unix)]
+    livebuf_cli::replace_closed_streams();
     py.detach(|| livebuf_cli::run(arguments))
 }

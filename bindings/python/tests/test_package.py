@@ -6,8 +6,10 @@ import importlib.metadata
 import importlib.util
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,38 @@ def test_the_command(tmp_path: Path) -> None:
     wrong = run("from-json", "-", text="[1, 2,, 3]")
     assert wrong.returncode == 2 and "line 1, column 7" in wrong.stderr, wrong.stderr
     assert not list(tmp_path.glob("*tmp*"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of Unix")
+def test_the_command_and_its_process(tmp_path: Path) -> None:
+    """Bug: with standard output closed, the document that was edited got its number, so that what
+    the command prints would have come into the file. An interrupt waited for the command's end."""
+    livebuf.dump({"a": 1}, tmp_path / "a.lbuf")
+
+    def shell(line: str) -> int:
+        return subprocess.run(line, shell=True, cwd=tmp_path, stderr=subprocess.DEVNULL).returncode
+
+    command = f"'{sys.executable}' -m livebuf"
+    assert shell(f"{command} get a.lbuf /a >&-") == 2
+    assert shell(f"{command} set a.lbuf /a 2 <&- >&- 2>&-") in (0, 2)
+    assert livebuf.load(tmp_path / "a.lbuf")["a"] in (1, 2)
+    assert shell(f"{command} get a.lbuf /no 2>&-") in (1, 2)
+
+    # It waits for its input.
+    reading = [sys.executable, "-m", "livebuf", "to-json", "-"]
+    with subprocess.Popen(reading, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        running.stdin.write(b"[")
+        running.stdin.flush()
+        time.sleep(1)
+        for _ in range(20):
+            running.send_signal(signal.SIGINT)
+            try:
+                running.wait(0.1)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        assert running.returncode in (-signal.SIGINT, 1, 130)
 
 
 def test_the_wheel_installs_the_command() -> None:

@@ -36,7 +36,7 @@ use failure::{Failure, Outcome};
 use std::ffi::OsString;
 
 #[cfg(unix)]
-pub use told::look_at_streams;
+pub use told::{look_at_streams, replace_closed_streams};
 
 /// Runs the command with these arguments, the first of which is its name, and returns the exit
 /// status. The process should end then, since the command may handle its signals.

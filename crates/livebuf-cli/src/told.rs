@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+#[cfg(unix)]
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -69,6 +71,25 @@ static CLOSED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 
 pub(crate) fn was_closed(stream: usize) -> bool {
     CLOSED[stream].load(Ordering::Relaxed)
+}
+
+/// Opens /dev/null in place of standard streams that are closed, so that no file gets the number of
+/// one, and then what is printed. Rust does that before `main`: this is for programs whose `main` is
+/// another's.
+#[cfg(unix)]
+pub fn replace_closed_streams() {
+    use std::os::fd::{AsRawFd, IntoRawFd};
+    const STREAMS: i32 = 3;
+    look_at_streams();
+    for _ in 0..=STREAMS {
+        match File::options().read(true).write(true).open("/dev/null") {
+            Ok(file) if file.as_raw_fd() < STREAMS => {
+                // It stays open.
+                let _ = file.into_raw_fd();
+            }
+            _ => return,
+        }
+    }
 }
 
 /// Notes which standard streams are closed. The program calls it before `main`. What it uses of the

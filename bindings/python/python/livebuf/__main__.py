@@ -1,5 +1,6 @@
 """The `livebuf` command, which the wheel installs: `python -m livebuf --help`."""
 
+import signal
 import sys
 
 from livebuf._livebuf import _command
@@ -7,6 +8,8 @@ from livebuf._livebuf import _command
 
 def main() -> None:
     """Runs the command with the arguments of this process, and ends the process."""
+    # Python would look at an interrupt when the command has ended.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(_command(["livebuf", *sys.argv[1:]]))
 
 
