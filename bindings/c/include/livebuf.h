@@ -248,7 +248,7 @@ typedef struct {
 #define LIVEBUF_MAX_DIMENSIONS 16
 
 /**
- * A tensor: numbers of a fixed type in a fixed shape, behind each other. livebuf_read_tensor
+ * A tensor: numbers of one type, in rows of one shape, behind each other. livebuf_read_tensor
  * lends one of a document, livebuf_tensor_new stores one.
  */
 typedef struct {

@@ -416,7 +416,7 @@ constexpr bool holds(livebuf_column_type type) {
 
 }  // namespace detail
 
-/// Numbers of a fixed type in a fixed shape: those of a document, by value::get<tensor>(), or
+/// Numbers of one type, in rows of one shape: those of a document, by value::get<tensor>(), or
 /// those to be stored: doc["weights"] = livebuf::tensor(weights, {2, 3}). It borrows the numbers.
 class tensor {
  public:

@@ -1,4 +1,4 @@
-//! Tensors: numbers of a fixed type in a fixed shape.
+//! Tensors: numbers of one type, in rows of one shape.
 
 use core::ffi::c_void;
 
@@ -15,7 +15,7 @@ pub const LIVEBUF_MAX_DIMENSIONS: usize = 16;
 
 const _: () = assert!(LIVEBUF_MAX_DIMENSIONS == livebuf::layout::MAX_DIMENSIONS);
 
-/// A tensor: numbers of a fixed type in a fixed shape, behind each other. livebuf_read_tensor
+/// A tensor: numbers of one type, in rows of one shape, behind each other. livebuf_read_tensor
 /// lends one of a document, livebuf_tensor_new stores one.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -154,7 +154,12 @@ impl Array {
 
     fn push_all(&self, py: Python<'_>, items: &[Given<'_>]) -> PyResult<()> {
         self.view.edit_many(py, true, Taken::Nothing, |editor, node, _| {
-            let length = editor.value(node)?.len()?.unwrap_or(0);
+            let array = editor.value(node)?.as_array()?;
+            let length = array.map_or(0, |array| array.len());
+            // What does not fit a tensor is found before anything is changed.
+            if array.map(|array| array.tensor()).transpose()?.flatten().is_some() {
+                Edits::Splice(length, 0, items).attempt(py, &self.view, editor, node)?;
+            }
             let mut cursor = editor.node_mut(node)?;
             for item in items {
                 if let Err(failure) = cursor.push(item.value()) {

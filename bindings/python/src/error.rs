@@ -289,8 +289,9 @@ pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
                                 or in a file opened with \"r\"); editable() gives a copy that can be edited"
             .to_owned(),
         ErrorKind::TensorMismatch => "a tensor keeps its type and the lengths of its elements, and \
-             this does not fit them: numbers must be of its dtype, and rows as long as the others; \
-             store tolist() for an array that changes"
+             this does not fit them: numbers must be of its dtype, rows as long as the others, and \
+             an array in it or in a column of such arrays keeps its length; store tolist() for \
+             arrays that change"
             .to_owned(),
         _ => error.to_string(),
     };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import re
 import shutil
 import signal
@@ -84,6 +85,23 @@ def test_the_command_and_its_process(tmp_path: Path) -> None:
                 continue
         assert running.returncode in (-signal.SIGINT, 1, 130)
 
+    # Whoever starts it may have interrupts ignored.
+    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    command = [
+        sys.executable,
+        "-c",
+        f"{ignoring}; import livebuf.__main__ as m; m.main()",
+        "to-json",
+        "-",
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.wait(0.3)
+        assert running.communicate(b"[1]")[0] == b"[1]\n"
+
 
 def test_the_wheel_installs_the_command() -> None:
     try:
@@ -92,8 +110,13 @@ def test_the_wheel_installs_the_command() -> None:
         pytest.skip("no wheel is installed: make test-wheel")
     assert [entry.name for entry in entries if entry.group == "console_scripts"] == ["livebuf"]
     script = Path(sys.executable).with_name("livebuf")
-    done = subprocess.run([script, "--help"], capture_output=True, text=True)
-    assert done.returncode == 0 and "from-json" in done.stdout
+    # That of the wheel, and not of a package that was built beside it.
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run([script, "--help"], capture_output=True, text=True, env=env)
+    assert done.returncode == 0 and "from-json" in done.stdout and "demo" not in done.stdout
+    for left_out in (["demo"], ["completions", "bash"], ["man", "--help"], ["demo", "-f", "x"]):
+        done = subprocess.run([script, *left_out], capture_output=True, text=True, env=env)
+        assert done.returncode == 2 and "cargo install" in done.stderr, left_out
 
 
 def test_hints_name_what_can_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+#[cfg(not(feature = "full"))]
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// JSON-like documents that you read without parsing and edit in place.
@@ -146,14 +148,18 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Log(Log),
     /// Print a completion script for a shell
-    #[cfg(feature = "manual")]
+    #[cfg(feature = "full")]
     Completions(Completions),
     /// Print the manual page of a command
-    #[cfg(feature = "manual")]
+    #[cfg(feature = "full")]
     Man(Man),
     /// Show with a JSON file what a document costs and saves
-    #[cfg(feature = "demo")]
+    #[cfg(feature = "full")]
     Demo(Demo),
+    /// What only the full command has
+    #[cfg(not(feature = "full"))]
+    #[command(hide = true, name = "demo", aliases = ["completions", "man"], disable_help_flag = true)]
+    LeftOut(LeftOut),
 }
 
 /// A pointer, which may stand in JSON's quotes.
@@ -710,21 +716,21 @@ pub(crate) struct LogFile {
     pub(crate) file: PathBuf,
 }
 
-#[cfg(feature = "manual")]
+#[cfg(feature = "full")]
 #[derive(Args, Debug)]
 pub(crate) struct Completions {
     /// Which shell
     pub(crate) shell: clap_complete::Shell,
 }
 
-#[cfg(feature = "manual")]
+#[cfg(feature = "full")]
 #[derive(Args, Debug)]
 pub(crate) struct Man {
     /// Which command, such as log append (by default livebuf itself)
     pub(crate) command: Vec<String>,
 }
 
-#[cfg(feature = "demo")]
+#[cfg(feature = "full")]
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
     /// A JSON file; by default what "cargo metadata" prints for the workspace here
@@ -735,4 +741,11 @@ pub(crate) struct Demo {
     /// Write over a file that exists
     #[arg(short, long)]
     pub(crate) force: bool,
+}
+
+#[cfg(not(feature = "full"))]
+#[derive(Args, Debug)]
+pub(crate) struct LeftOut {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<OsString>,
 }

@@ -11,7 +11,7 @@ mod args;
 mod columns;
 mod convert;
 mod delta;
-#[cfg(feature = "demo")]
+#[cfg(feature = "full")]
 mod demo;
 mod diff;
 mod edit;
@@ -29,7 +29,7 @@ mod told;
 mod tree;
 
 use args::{Cli, Command};
-#[cfg(feature = "manual")]
+#[cfg(feature = "full")]
 use clap::CommandFactory;
 use clap::Parser;
 use failure::{Failure, Outcome};
@@ -107,12 +107,17 @@ fn run_command(command: Command) -> Outcome {
         Command::Diff(args) => diff::diff(&args),
         Command::Delta(args) => delta::run(&args),
         Command::Log(args) => log::run(&args),
-        #[cfg(feature = "manual")]
+        #[cfg(feature = "full")]
         Command::Completions(args) => completions(args.shell),
-        #[cfg(feature = "manual")]
+        #[cfg(feature = "full")]
         Command::Man(args) => man(&args.command),
-        #[cfg(feature = "demo")]
+        #[cfg(feature = "full")]
         Command::Demo(args) => demo::demo(&args),
+        #[cfg(not(feature = "full"))]
+        Command::LeftOut(_) => {
+            Err(Failure::trouble("the Python package has the command without this")
+                .with_hint("cargo install --path crates/livebuf-cli builds the full one"))
+        }
     }
 }
 
@@ -124,7 +129,7 @@ fn without_parquet() -> Failure {
     )
 }
 
-#[cfg(feature = "manual")]
+#[cfg(feature = "full")]
 fn completions(shell: clap_complete::Shell) -> Outcome {
     // Written to memory first: clap_complete panics where a pipe is closed.
     let mut script = Vec::new();
@@ -135,7 +140,7 @@ fn completions(shell: clap_complete::Shell) -> Outcome {
 }
 
 /// The page of a command, of the same text as its help.
-#[cfg(feature = "manual")]
+#[cfg(feature = "full")]
 fn man(words: &[String]) -> Outcome {
     let mut all = Cli::command();
     all.build();

@@ -75,10 +75,10 @@ pub(super) fn run<'py>(
     value: &Value<'_, Checked>,
     max_values: Option<u64>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if let Some(exact) = plan.exact() {
+    if let Some(exact) = plan.exact_now() {
         match run_by(py, exact, value, max_values) {
             // The class itself may know how to convert it, or says what is wrong.
-            Err(failure) if failure.is_mismatch() => {}
+            Err(failure) if failure.is_mismatch() => plan.was_not_exact(),
             made => return made.map_err(|failure| failure.into_error(py)),
         }
     }

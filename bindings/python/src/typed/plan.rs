@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use livebuf::{Key, Kind};
 use pyo3::exceptions::PyTypeError;
@@ -191,7 +192,12 @@ pub(crate) struct Plan {
     /// The same type, where models of pydantic are made without pydantic, which is several times
     /// faster: if each value has exactly the type of its field. Else the plan itself goes.
     exact: Option<Box<Plan>>,
+    /// How many values are still decoded without trying `exact`, since one was not exact.
+    pause: AtomicU8,
 }
+
+/// Values that are not exactly of their types come together, as those of a file do.
+const PAUSE: u8 = 32;
 
 impl Plan {
     /// Compiles a type.
@@ -230,7 +236,14 @@ impl Plan {
             at
         };
         let root = final_of(root);
-        let mut plan = Plan { nodes: Vec::new(), root, strict, runs_code: false, exact: None };
+        let mut plan = Plan {
+            nodes: Vec::new(),
+            root,
+            strict,
+            runs_code: false,
+            exact: None,
+            pause: AtomicU8::new(0),
+        };
         for node in &nodes {
             let node = plan.compile(node, &final_of)?;
             plan.nodes.push(node);
@@ -408,8 +421,21 @@ impl Plan {
         })
     }
 
-    pub(super) fn exact(&self) -> Option<&Plan> {
-        self.exact.as_deref()
+    /// The plan to try first.
+    pub(super) fn exact_now(&self) -> Option<&Plan> {
+        let exact = self.exact.as_deref()?;
+        match self.pause.load(Ordering::Relaxed) {
+            0 => Some(exact),
+            left => {
+                self.pause.store(left - 1, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// The value was not exactly of the type.
+    pub(super) fn was_not_exact(&self) {
+        self.pause.store(PAUSE, Ordering::Relaxed);
     }
 
     pub(super) fn is_strict(&self) -> bool {
@@ -418,7 +444,7 @@ impl Plan {
 
     /// Shows the Python objects in it to the garbage collector.
     pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        if let Some(exact) = self.exact() {
+        if let Some(exact) = &self.exact {
             exact.traverse(visit)?;
         }
         for node in &self.nodes {

@@ -70,7 +70,7 @@ fn the_picture_of_inspect_shows_what_it_prints() {
 
 const BEGINNING: &str = "# Command line
 
-`pip install ./bindings/python` installs the command with the Python package, and `cargo install --path crates/livebuf-cli` installs it alone. The one of the Python package lacks `demo`, `completions` and `man`, and is called as `python -m livebuf`, too. `livebuf completions bash` prints completions for your shell, and `livebuf man get` the manual page of a command. [Start](start.md#command-line) shows ten lines.
+`cargo install --path crates/livebuf-cli` installs the command. `pip install ./bindings/python` brings it with the Python package, but for `demo`, `completions` and `man`, and `python -m livebuf` calls it there, too. `livebuf completions bash` prints completions for your shell, and `livebuf man get` the manual page of a command. [Start](start.md#command-line) shows ten lines.
 
 This page is what `livebuf --help` and `livebuf COMMAND --help` print.
 ";

@@ -1,4 +1,4 @@
-//! Tensors: numbers of a fixed type in a fixed shape, behind each other (FORMAT 6.6).
+//! Tensors: numbers of one type, in rows of one shape, behind each other (FORMAT 6.6).
 //!
 //! A tensor of one dimension is a column by itself. One of more is a list of fixed length in a list
 //! of fixed length, and so on. An encoder and an editor write its blocks behind each other:

@@ -854,6 +854,7 @@ pub(super) enum ColumnEdit<'v> {
 impl Change for ColumnEdit<'_> {
     fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         const DONE: (u8, u64) = (TAG_NULL, 0);
+        self.check_shape()?;
         match *self {
             ColumnEdit::Insert { node, array, index, ref new } => {
                 let (place, elements) = by_itself(sink, node, array)?;
@@ -932,7 +933,7 @@ impl Change for ColumnEdit<'_> {
 impl ColumnEdit<'_> {
     /// A tensor gets and loses elements as any array does, but those keep their lengths, so an array
     /// in a tensor or in a list of tensors keeps its own.
-    pub(super) fn check_shape(&self) -> Result<()> {
+    fn check_shape(&self) -> Result<()> {
         let array = match *self {
             ColumnEdit::Insert { array: Container::Listed(.., array), .. }
             | ColumnEdit::Reserve { array: Container::Listed(.., array), .. }
@@ -1039,7 +1040,6 @@ impl<S: Storage> Editor<S> {
     /// one relies on. So columns of tables and lists change only in a document that was validated.
     /// Slots that are overwritten as they are need no validation. Arrays change in any document.
     pub(super) fn change(&mut self, step: ColumnEdit<'_>) -> Result<(u8, u64)> {
-        step.check_shape()?;
         if !self.space.trusted && !self.is_simple(&step)? {
             self.check_trust()?;
         }

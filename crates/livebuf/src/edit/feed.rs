@@ -370,14 +370,15 @@ impl<'v> Feed<'_, 'v> {
     /// The numbers for a tensor's column, if they are given as they are stored, because they are
     /// those of one other tensor of the same type.
     pub(super) fn numbers(&self, column: Elements) -> Option<&'v [u8]> {
+        if !column.tensor {
+            return None;
+        }
         let (mut feed, mut dimensions) = (self, 0);
         while let Feed::Elements(arrays, _) = feed {
             (feed, dimensions) = (arrays, dimensions + 1);
         }
         match feed {
-            Feed::One(Put::Value(new)) if column.tensor => {
-                new.tensor()?.numbers(column.column, dimensions)
-            }
+            Feed::One(Put::Value(new)) => new.tensor()?.numbers(column.column, dimensions),
             _ => None,
         }
     }

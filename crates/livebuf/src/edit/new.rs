@@ -62,7 +62,7 @@ pub enum New<'v> {
     Fields(&'v [(&'v str, New<'v>)]),
     /// An array of these elements.
     Items(&'v [New<'v>]),
-    /// Numbers of a fixed type in a fixed shape.
+    /// Numbers of one type, in rows of one shape.
     Tensor(TensorRef<'v>),
     /// A copy of a value of another document, with all below it.
     Copy(Value<'v, Checked>),

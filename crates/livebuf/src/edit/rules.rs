@@ -118,7 +118,7 @@ impl Rules {
     /// Room for `needed` slots. `end`: where the document ends.
     pub(super) fn room(self, column: Elements, layout: Layout, needed: u32, end: u64) -> Room {
         // The numbers of a tensor get their room as those of an array by itself.
-        if self == Rules::Column && !(column.tensor && column.has_slots()) {
+        if self == Rules::Column && (!column.tensor || column.column.is_nested()) {
             let capacity = grown(column, needed);
             let same = capacity == column.capacity
                 && layout.gaps == column.gaps

@@ -350,7 +350,6 @@ impl<S: Storage> Editor<S> {
         } else {
             ColumnEdit::Insert { node, array: container, index: elements.count, new }
         };
-        edit.check_shape()?;
         edit.run(&mut self.sizer(NodeId::NONE)).map(drop)
     }
 

@@ -8,7 +8,7 @@ use crate::block::tensor::{Form, mismatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::slice;
 
-/// Numbers of a fixed type in a fixed shape, in row-major order: an array whose bytes stay as they
+/// Numbers of one type, in rows of one shape and row-major order: an array whose bytes stay as they
 /// are given. Borrowed from a document, or from what is to be stored in one.
 ///
 /// Elements are read as those of any array are. They can be set to numbers that the type holds:
