@@ -69,9 +69,14 @@ def test_the_command_and_its_process(tmp_path: Path) -> None:
     assert livebuf.load(tmp_path / "a.lbuf")["a"] in (1, 2)
     assert shell(f"{command} get a.lbuf /no 2>&-") in (1, 2)
 
-    # It waits for its input.
-    reading = [sys.executable, "-m", "livebuf", "to-json", "-"]
-    with subprocess.Popen(reading, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+    def reading(handler: str) -> list[str]:
+        """The command, which waits for its input. A background job's interrupts may be ignored."""
+        begin = f"import signal; signal.signal(signal.SIGINT, signal.{handler})"
+        run = f"{begin}; import livebuf.__main__ as command; command.main()"
+        return [sys.executable, "-c", run, "to-json", "-"]
+
+    waiting = reading("default_int_handler")
+    with subprocess.Popen(waiting, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
         assert running.stdin is not None
         running.stdin.write(b"[")
         running.stdin.flush()
@@ -85,16 +90,9 @@ def test_the_command_and_its_process(tmp_path: Path) -> None:
                 continue
         assert running.returncode in (-signal.SIGINT, 1, 130)
 
-    # Whoever starts it may have interrupts ignored.
-    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-    command = [
-        sys.executable,
-        "-c",
-        f"{ignoring}; import livebuf.__main__ as m; m.main()",
-        "to-json",
-        "-",
-    ]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+    # Ignored interrupts stay ignored.
+    waiting = reading("SIG_IGN")
+    with subprocess.Popen(waiting, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
         assert running.stdin is not None
         time.sleep(1)
         running.send_signal(signal.SIGINT)
