@@ -369,6 +369,10 @@ impl Edits<'_> {
         if !editor.storage().can_grow() {
             let pointer = view.pointer(py)?;
             let mut copy = editor.copy_to(Memory::fixed(py, editor.storage().bytes().len())?)?;
+            if editor.transactions() > 0 {
+                // Within a transaction free space is not put together, so there is less room.
+                copy.begin_transaction()?;
+            }
             let node = copy.find(&pointer)?.ok_or(Fault::Stale("its place is gone"))?;
             self.make(&mut copy, node, &mut Done::default())?;
         }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import copy
 import gc
 import io
 import mmap
 import multiprocessing.shared_memory
 import pickle
+import random
 import subprocess
 import sys
 import weakref
@@ -752,6 +754,57 @@ class TestAsMapping:
             case _:
                 raise AssertionError
         assert isinstance(doc.root, Mapping) and not isinstance(doc, Mapping)
+
+
+def edits_of_memory_that_cannot_grow(seed: int) -> tuple[int, int]:
+    """Makes random edits of several steps, in a transaction or not, and asks that each is made
+    whole or not at all. Gives how many were made and how many refused."""
+    choose = random.Random(seed)
+
+    def item() -> Any:
+        kinds: list[Callable[[], Any]] = [
+            lambda: choose.randrange(1000),
+            lambda: "x" * choose.randrange(60),
+            lambda: {"a": choose.randrange(9), "b": "y" * choose.randrange(30)},
+            lambda: [1] * choose.randrange(9),
+        ]
+        return choose.choice(kinds)()
+
+    model: dict[str, Any] = {"m": {"a": 1}, "l": [item() for _ in range(choose.randrange(12))]}
+    if choose.random() < 0.3:
+        model["l"] = [{"a": n, "b": "q" * choose.randrange(20)} for n in range(8)]
+    doc = Document(memoryview(bytearray(livebuf.dumps(model) + bytes(choose.randrange(400)))))
+    made = refused = 0
+    with doc.transaction() if choose.random() < 0.7 else contextlib.nullcontext():
+        for _ in range(20):
+            wanted, kind = copy.deepcopy(model), choose.randrange(4)
+            roots: list[Any] = [wanted, doc]
+            first = choose.randrange(len(model["l"]) + 1)
+            last = choose.randrange(first, len(model["l"]) + 1)
+            items = [item() for _ in range(choose.randrange(5))]
+            try:
+                for root in roots:
+                    if kind == 0:
+                        root["m"].update(zip("abcde", items, strict=False))
+                    elif kind == 1:
+                        root["l"].extend(items)
+                    else:
+                        root["l"][first:last] = items
+            except livebuf.LimitError:
+                refused += 1
+            else:
+                model, made = wanted, made + 1
+            assert doc == model
+    assert doc == model
+    doc.validate()
+    return made, refused
+
+
+def test_edits_that_find_no_room_are_not_half_made() -> None:
+    """Bug: in a transaction a slice could be half assigned, since it was tried on a copy that was
+    in none, and found room that the document did not have."""
+    counts = [edits_of_memory_that_cannot_grow(seed) for seed in range(200)]
+    assert all(sum(kind) > 500 for kind in zip(*counts, strict=True))
 
 
 class TestRefresh:
