@@ -3,6 +3,7 @@
 import { Document, steps } from "./document.js";
 import {
   arrange,
+  bytesBelow,
   checkTensor,
   closeSlots,
   convert,
@@ -23,7 +24,7 @@ import { type Key, keyOf } from "./key.js";
 import * as L from "./layout.js";
 import { load, Memory, type Source } from "./memory.js";
 import { plain } from "./object.js";
-import { ARRAY, Cursor, columnsOf, extraOf, findInShape, isNested, MAP, ROW, SCALAR, wholeIndex } from "./read.js";
+import { ARRAY, Cursor, columnsOf, extraOf, findInShape, MAP, ROW, SCALAR, wholeIndex } from "./read.js";
 import { check } from "./validate.js";
 import { indexOf, isView, stateOf, viewAt, walk } from "./view.js";
 
@@ -266,7 +267,7 @@ export class Editor<T = unknown> extends Document<T> {
       addToRow(m, cursor.at, cursor.row, key, node);
       return;
     }
-    const m = this.#begin(2 * key.bytes.length + objectCost(this.memory, cursor, old));
+    const m = this.#begin(2 * key.bytes.length + objectCost(this.memory, cursor, key));
     renameMember(m, cursor.home, old, key);
   }
 
@@ -372,23 +373,6 @@ function empty(m: Memory, header: number): void {
   m.u32[(header >>> 2) + 3] = 0;
 }
 
-/** Bytes of a column and of all columns below it. */
-function bytesBelow(m: Memory, header: number): number {
-  const code = m.u8[header + 1]!;
-  const [n, data] = [m.u32[(header >>> 2) + 2]!, m.u32[(header >>> 2) + 3]!];
-  if (data === 0) return 64;
-  if (!isNested(code)) return 32 + (L.WIDTHS[code]! + 10) * n;
-  if (code !== L.STRUCT) {
-    const list = m.u8[data + 1] === 1 ? 0 : bytesBelow(m, data + L.LIST_OFFSETS);
-    return list + n + bytesBelow(m, data + L.LIST_ELEMENTS);
-  }
-  let size = 64 + 32 * n;
-  const k = columnsOf(m, data) + m.u8[data + 1]!;
-  for (let i = 0; i < k; i++) size += bytesBelow(m, data + L.TABLE_SIZE + 16 * i);
-  const extras = m.u32[(data >>> 2) + 4]!;
-  return extras === 0 ? size : size + bytesBelow(m, extras);
-}
-
 /** At most so many bytes it takes to change a column, which may have to move or, if it is no tensor, to be converted. */
 function spaceOf(m: Memory, header: number): number {
   return (isTensor(m, header) ? 1 : 4) * bytesBelow(m, header);
@@ -399,16 +383,19 @@ const slotCost = (m: Memory, header: number, node: Fresh | undefined): number =>
   node !== undefined && takesNumber(m, header, node) ? 0 : spaceOf(m, header);
 
 /** The same for an array in a list, which may have to become one of arrays. */
-const listCost = (m: Memory, cursor: Cursor): number =>
-  cursor.listRow < 0 ? 0 : spaceOf(m, ownerOf(m, cursor.home)) + 64 * m.u32[(ownerOf(m, cursor.home) >>> 2) + 1]!;
+function listCost(m: Memory, { listRow, home }: Cursor): number {
+  if (listRow < 0) return 0;
+  const owner = ownerOf(m, home);
+  return spaceOf(m, owner) + 64 * m.u32[(owner >>> 2) + 1]!;
+}
 
 /** The same for a member of an object, to which a value comes or from which it goes. */
 function objectCost(m: Memory, cursor: Cursor, key: Key, node?: Fresh): number {
   const { at, home, row } = cursor;
-  if (cursor.kind === MAP) return costOf(m, home) + spaceOf(m, at + L.MAP_VALUES);
-  if (cursor.kind !== ROW) return costOf(m, home);
+  if (cursor.kind === MAP) return costOf(m, home, key) + spaceOf(m, at + L.MAP_VALUES);
+  if (cursor.kind !== ROW) return costOf(m, home, key);
   const i = findInShape(m, m.u32[(at >>> 2) + 1]!, columnsOf(m, at), key);
   if (i >= 0) return slotCost(m, at + L.TABLE_SIZE + 16 * i, node);
   const [extras, extra] = [m.u32[(at >>> 2) + 4]!, extraOf(m, at, row)];
-  return 512 + (extras === 0 ? 0 : spaceOf(m, extras)) + (extra === 0 ? 0 : costOf(m, extra));
+  return 512 + (extras === 0 ? 0 : spaceOf(m, extras)) + (extra === 0 ? 0 : costOf(m, extra, key));
 }

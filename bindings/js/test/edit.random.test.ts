@@ -526,6 +526,43 @@ function run(start: Start, seed: number, steps: number): Editor {
   return sequence.doc;
 }
 
+/** Makes an edit with each room behind the document, and no memory elsewhere, until there is enough. */
+function inEachRoom(value: unknown, change: (doc: Editor) => void): number {
+  const bytes = encode(value);
+  for (let room = 0, failed = 0; ; room += 4096, failed++) {
+    const doc = edit(bytes.slice());
+    const cramped = new Uint8Array(bytes.length + room);
+    cramped.set(bytes);
+    doc.memory.adopt(cramped);
+    refused = bytes.length;
+    try {
+      change(doc);
+      refused = Infinity;
+      validate(doc.bytes);
+      return failed;
+    } catch (error) {
+      refused = Infinity;
+      assert.equal((error as LivebufError).kind, "NoSpace");
+      assert.deepEqual(doc.bytes, bytes, `${room} bytes of room`);
+    }
+  }
+}
+
+test("an object that becomes a map is whole, or as it was", () => {
+  // Bug: a map owns the texts of its keys, and there was no room kept for them.
+  const members = (n: number, name: string): [string, number][] =>
+    Array.from({ length: n }, (_, i) => [`${name} ${i} `.padEnd(200, "x"), i]);
+  const record = Object.fromEntries(members(255, "key"));
+  assert.ok(inEachRoom(record, (doc) => doc.set([], "one more", 1)) > 0);
+  assert.ok(inEachRoom(Object.fromEntries(members(100, "key")), (doc) => doc.set([], "z".repeat(300), 1)) > 0);
+  assert.ok(inEachRoom(record, (doc) => doc.rename([], members(1, "key")[0]![0], "z".repeat(300))) > 0);
+  // Rows of a table, of which some have members of their own.
+  const rows = Array.from({ length: 40 }, (_, i) =>
+    Object.fromEntries([...members(200, "key"), ...(i % 13 === 0 ? members(100, `${i}`) : [])]),
+  );
+  assert.ok(inEachRoom({ rows }, (doc) => doc.set(["rows"], 1, "no row")) > 0);
+});
+
 /** The library that this package follows: a command that says whether documents are valid. */
 const REFERENCE = fileURLToPath(new URL("target/debug/livebuf", ROOT));
 

@@ -196,13 +196,29 @@ function relocate(m: Memory, home: number, block: number, size: number, to: numb
   m.u32[(home >>> 2) + 1] = to;
 }
 
-/** At most so many bytes it takes to set a member of an object. */
-export function costOf(m: Memory, home: number): number {
+/** At most so many bytes it takes to set a member of an object, which may become a map. */
+export function costOf(m: Memory, home: number, key: Key): number {
   const block = resolve(m, home);
   const at = block >>> 2;
   if (m.u8[block] === L.MAP) return 4096 + 40 * m.u32[at + 4]! + 192 * m.u32[at + 3]!;
   const used = m.u8[block + 2]!;
-  return used < 200 ? 256 + 48 * used : 40_000;
+  return used < 200 && key.bytes.length <= L.MAX_KEY ? 256 + 48 * used : 4 * membersBelow(m, home);
+}
+
+/** Bytes of n keys, and of what comes with them in an object. */
+export function keysBelow(m: Memory, cells: number, n: number): number {
+  let size = 64 + 32 * n;
+  for (let i = 0; i < n; i++) size += spanLength(m, cells + 8 * i);
+  return size;
+}
+
+/** The same of all keys of an object. */
+export function membersBelow(m: Memory, home: number): number {
+  const block = resolve(m, home);
+  const at = block >>> 2;
+  return m.u8[block] === L.MAP
+    ? keysBelow(m, m.u32[at + 5]!, m.u32[at + 9]!)
+    : keysBelow(m, shapeKeys(m, m.u32[at + 1]!), m.u8[block + 2]!);
 }
 
 /** Sets a member of a record or a map. */
@@ -415,14 +431,14 @@ function setEntry(m: Memory, map: number, key: Key, node: Fresh): void {
 
 /** Puts an entry into the indexes that a map has. */
 function enter(m: Memory, map: number, entry: number): void {
-  const placed = place(m, map, entry);
+  const placed = place(m, map, entry, true);
   if (m.u32[(map >>> 2) + 6] !== 0) growTree(m, map, entry);
   else if (!placed) indexMap(m, map);
 }
 
 /** Takes an entry out of the indexes, while it still has its key. */
 function leave(m: Memory, map: number, entry: number): void {
-  unplace(m, map, entry);
+  place(m, map, entry, false);
   if (m.u32[(map >>> 2) + 6] !== 0) shrinkTree(m, map, entry);
 }
 
@@ -486,7 +502,7 @@ function indexMap(m: Memory, map: number): void {
   for (let i = 0; i < used; i++) {
     if (isHole(m, keys + 8 * i)) continue;
     entries.push(i);
-    if (!place(m, map, i)) all = false;
+    if (!place(m, map, i, true)) all = false;
   }
   if (all) return;
   entries.sort((a, b) => compareKey(m, keys + 8 * a, keyBytes(m, map, b)));
@@ -596,53 +612,26 @@ function shrinkTree(m: Memory, map: number, entry: number): void {
   }
 }
 
-/** Calls for each bucket in which an entry may be, from its home on, until one says that it is done. */
-function buckets(
-  m: Memory,
-  map: number,
-  entry: number,
-  each: (bucket: number, f: number, reach: number) => boolean,
-): number {
+/** Gives an entry a place in the hash block, or takes it away, while the entry has its key; false if there is none. */
+function place(m: Memory, map: number, entry: number, enters: boolean): boolean {
   const at = map >>> 2;
   const [block, n] = [m.u32[at + 2]!, m.u32[at + 3]!];
-  if (block === 0) return -1;
+  if (block === 0) return true;
   const [hash, f] = hashOf(keyBytes(m, map, entry));
   const first = Math.ceil(block / 64) * 64;
   const home = bucketOf(hash, n);
+  const state = first + 64 * home + 12;
   for (let reach = 0; reach < Math.min(16, n); reach++) {
-    if (each(first + 64 * ((home + reach) % n), f, reach)) break;
+    const bucket = first + 64 * ((home + reach) % n);
+    for (let i = 0; i < 12; i++) {
+      const word = (bucket >>> 2) + 4 + i;
+      if (enters ? m.u8[bucket + i] !== 0 : m.u8[bucket + i] !== f || m.u32[word] !== entry) continue;
+      m.u8[bucket + i] = enters ? f : 0;
+      m.u32[word] = enters ? entry : 0;
+      if (enters && (m.u8[state]! & 15) < reach) m.u8[state] = (m.u8[state]! & 16) | reach;
+      return true;
+    }
   }
-  return first + 64 * home;
-}
-
-/** Gives an entry a place in the hash block; false if there is none. */
-function place(m: Memory, map: number, entry: number): boolean {
-  let found = -1;
-  const home = buckets(m, map, entry, (bucket, f, reach) => {
-    for (let i = 0; i < 12; i++) {
-      if (m.u8[bucket + i] !== 0) continue;
-      m.u8[bucket + i] = f;
-      m.u32[(bucket >>> 2) + 4 + i] = entry;
-      found = reach;
-      return true;
-    }
-    return false;
-  });
-  if (home < 0) return true;
-  if (found < 0) m.u8[home + 12]! |= 16;
-  else if ((m.u8[home + 12]! & 15) < found) m.u8[home + 12] = (m.u8[home + 12]! & 16) | found;
-  return found >= 0;
-}
-
-/** Takes an entry's place in the hash block away, while it still has its key. */
-function unplace(m: Memory, map: number, entry: number): void {
-  buckets(m, map, entry, (bucket, f) => {
-    for (let i = 0; i < 12; i++) {
-      if (m.u8[bucket + i] !== f || m.u32[(bucket >>> 2) + 4 + i] !== entry) continue;
-      m.u8[bucket + i] = 0;
-      m.u32[(bucket >>> 2) + 4 + i] = 0;
-      return true;
-    }
-    return false;
-  });
+  if (enters) m.u8[state]! |= 16;
+  return false;
 }
