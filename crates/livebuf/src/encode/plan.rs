@@ -495,6 +495,9 @@ impl Dictionary {
     }
 }
 
+/// No struct, list, dictionary or run takes less.
+const LEAST_BELOW: u64 = FIXED_LIST_SIZE as u64;
+
 /// A struct or list column, its own bitmaps apart.
 pub(super) struct Nested {
     column: ColumnType,
@@ -720,7 +723,11 @@ impl Planner<'_> {
             _ => self.merge(&lists, most)?,
         };
         let width = keys.len();
-        if width == 0 || width > most {
+        let mut least = table_size(width as u32) as u64;
+        if !orders.is_empty() {
+            least += shape_size(width as u32) as u64;
+        }
+        if width == 0 || width > most || least > size {
             return None;
         }
         let from = self.places.len();
@@ -756,14 +763,13 @@ impl Planner<'_> {
             values.summary.count = count as u32;
         }
         // What the columns take at least, so that those of no use are not planned.
-        let mut least = table_size(width as u32) as u64;
-        least += columns.iter().map(|values| self.least(&values.summary)).sum::<u64>();
+        least += columns.iter().map(|values| self.least(values)).sum::<u64>();
         let mut plans = Vec::with_capacity(width);
         for (values, column) in columns.into_iter().zip(0..) {
             if least > size {
                 return None;
             }
-            least -= self.least(&values.summary);
+            least -= self.least(&values);
             plans.push(self.column(values, from + column * count, depth + 1));
             least += plans[column].size;
         }
@@ -773,10 +779,12 @@ impl Planner<'_> {
     }
 
     /// Bytes that a column of these values takes at least.
-    fn least(&self, summary: &Summary) -> u64 {
-        match summary.kinds & !NULL {
-            TEXT | OBJECT | ARRAY | TENSOR => 0,
-            _ => self.leaf(summary).size,
+    fn least(&self, values: &Gathered) -> u64 {
+        let size = self.leaf(&values.summary).size + values.plain;
+        match values.summary.kinds & !NULL {
+            TEXT if values.summary.count < LEAST_CODES => size,
+            TEXT | OBJECT | ARRAY | TENSOR => size.min(LEAST_BELOW),
+            _ => size,
         }
     }
 
