@@ -196,11 +196,12 @@ bench-duckdb: python $(VENV)/bench
 # The package as users get it, in a virtual environment inside the checkout.
 python: $(VENV)/build
 	@rm -rf $(WHEELS)
-	$(VENV)/bin/maturin build --compression-level 9 --quiet -m bindings/python/Cargo.toml -i $(VENV)/bin/python -o $(WHEELS)
+	$(VENV)/bin/maturin build --quiet -m bindings/python/Cargo.toml -i $(VENV)/bin/python -o $(WHEELS)
+	$(VENV)/bin/python bindings/python/deflate.py $(WHEELS)/*.whl
 	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
 	@echo "installed into $(VENV): try $(VENV)/bin/python -c 'import livebuf; help(livebuf)'"
 
-$(VENV)/build:
+$(VENV)/build: bindings/python/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --upgrade pip
 	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:build

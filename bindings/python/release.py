@@ -114,8 +114,6 @@ def build(out: Path, pythons: list[str]) -> None:
     wheel: list[str | Path] = [
         maturin,
         "build",
-        "--compression-level",
-        "9",
         "--locked",
         "--zig",
         "--compatibility",
@@ -124,6 +122,7 @@ def build(out: Path, pythons: list[str]) -> None:
     interpreters = [part for python in pythons for part in ("-i", python)]
     print(run(*wheel, "--out", out, *interpreters, PATH=path))
     print(run(*wheel, "--out", out, "--features", "abi3", "-i", pythons[0], PATH=path))
+    run(sys.executable, Path(__file__).with_name("deflate.py"), *out.glob("*.whl"))
 
 
 def glibc(library: bytes) -> tuple[int, int]:

@@ -34,6 +34,14 @@ def test_licences_are_in_the_wheel() -> None:
     assert found["THIRD-PARTY.txt"] == (PACKAGE / "THIRD-PARTY.txt").read_text()
 
 
+def test_the_wheel_is_small() -> None:
+    """It holds the command, too, and has at most 4 MB."""
+    wheels = list((PACKAGE.parents[1] / "target" / "wheels").glob("*.whl"))
+    if not wheels:
+        pytest.skip("no wheel was built: make test-wheel")
+    assert [wheel.name for wheel in wheels if wheel.stat().st_size > 4_000_000] == []
+
+
 def test_the_command(tmp_path: Path) -> None:
     """The command comes with the package."""
 
