@@ -1,7 +1,7 @@
 //! `livebuf.Document`: its methods, and documents in files.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -1014,7 +1014,19 @@ pub(crate) fn _open(
     shared: bool,
     trusted: bool,
 ) -> PyResult<Document> {
-    let named = |failure| os_error(py, failure, Some(&path));
+    let named = |failure: io::Error| {
+        let is_log = || {
+            let mut first = livebuf_log::MAGIC;
+            let read = std::fs::File::open(&path).and_then(|mut file| file.read_exact(&mut first));
+            read.is_ok() && first == livebuf_log::MAGIC
+        };
+        match failure.get_ref().and_then(|inner| inner.downcast_ref::<livebuf::Error>()) {
+            Some(inner) if inner.kind() == livebuf::ErrorKind::NotADocument && is_log() => {
+                error::a_log()
+            }
+            _ => os_error(py, failure, Some(&path)),
+        }
+    };
     let session = |file: io::Result<FileStorage>| file.map(Memory::session).map_err(named);
     let memory = match mode {
         "r+" if shared => {

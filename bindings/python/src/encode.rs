@@ -1021,14 +1021,18 @@ fn moments<'py>(
             .rich_compare(first, CompareOp::Ge)?
             .bitand(moments.rich_compare(last, CompareOp::Le)?)
     };
-    let moments = object.call_method1("astype", (to,))?;
-    let mut fits = between(&moments, &first, last.clone())?
-        .bitand(moments.rich_compare(object, CompareOp::Eq)?)?;
-    // Beyond their own bounds the conversions wrap around. Finer units lie within the years.
+    // Finer units lie within the years. Of others only what does is converted, since the rest would
+    // wrap around, or be refused, as numpy's version has it.
+    let mut inside = object.clone();
     if !matches!(unit.as_str(), "ns" | "ps" | "fs" | "as") {
         let bound = |moment: &Bound<'py, PyAny>| moment.call_method1("astype", (&dtype,));
-        fits = fits.bitand(between(object, &bound(&first)?, bound(&last)?)?)?;
+        let fits = between(object, &bound(&first)?, bound(&last)?)?;
+        let unknown = moment("NaT")?.call_method1("astype", (&dtype,))?;
+        inside = numpy.call_method1("where", (fits, object, unknown))?;
     }
+    let moments = inside.call_method1("astype", (to,))?;
+    let fits =
+        between(&moments, &first, last)?.bitand(moments.rich_compare(inside, CompareOp::Eq)?)?;
     let text =
         numpy.call_method1("datetime_as_string", (object,))?.call_method1("astype", ("O",))?;
     let plain = moments.call_method1("astype", ("O",))?;

@@ -662,8 +662,7 @@ pub(crate) fn numbers(
         let slots = column.as_ref().map(|column| slots(column, numbers.gaps)).transpose()?;
         let (Some(column), Some(slots)) = (column, slots.flatten()) else {
             let message = "memoryview() and numpy(narrow=True, writable=True) take tensors, and numbers, \
-                           dates or times of one type, without null, of more than a few rows; numpy() \
-                           takes others, too";
+                           dates or times of one type, without null; numpy() takes others, too";
             return Err(PyBufferError::new_err(message).into());
         };
         if fortran && slots.shape.iter().filter(|&&length| length != 1).count() > 1 {
@@ -835,6 +834,11 @@ impl Numbers {
     pub(crate) fn memoryview<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let exporter = Bound::new(py, self)?;
         Ok(pyo3::types::PyMemoryView::from(exporter.as_any())?.into_any())
+    }
+
+    /// Whether the values lie in the document as a column.
+    pub(crate) fn are_in_place(&self, py: Python<'_>) -> PyResult<bool> {
+        self.source.view().read(py, |value| Ok(in_place(value, &self.path)?.is_some()))
     }
 
     /// Whether values have their width from the numbers that there are. Dates and times do not.

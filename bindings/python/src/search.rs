@@ -6,7 +6,7 @@ use livebuf::{Checked, Codes, ColumnType, Decimal, Extended, Number};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyString};
 
-use crate::error::{self, Held};
+use crate::error::{self, Fault, Held};
 use crate::extended::{self, Class, Read, Refused};
 
 /// The date, time, decimal or UUID that is searched for, if it is one.
@@ -74,11 +74,44 @@ impl Between {
         Ok(match self {
             Between::Numbers(low, high) => rows_of_numbers(column, low, high)?,
             Between::Texts(low, high) => rows_of_texts(column, low, high)?,
-            Between::Others(from, to) => rows_of(column, |value| {
-                extended::order(from, &value).is_some_and(|order| order.is_le())
-                    && extended::order(&value, to).is_some_and(|order| order.is_le())
-            })?,
+            Between::Others(from, to) => {
+                let (wanted, found) = (moment_name(from), moments_in(column.column_type()));
+                if let (Some(wanted), Some(found)) = (wanted, found)
+                    && wanted != found
+                {
+                    let message = format!("the column has {found}, and the bounds are {wanted}");
+                    return Err(Fault::WrongType(message));
+                }
+                rows_of(column, |value| {
+                    extended::order(from, &value).is_some_and(|order| order.is_le())
+                        && extended::order(&value, to).is_some_and(|order| order.is_le())
+                })?
+            }
         })
+    }
+}
+
+const DATES: &str = "dates";
+const DATE_TIMES: &str = "datetimes without a time zone";
+const TIMESTAMPS: &str = "datetimes with a time zone";
+
+/// What a bound is, if it is one of what is easily taken for each other.
+fn moment_name(value: &Extended) -> Option<&'static str> {
+    match value {
+        Extended::Date(_) => Some(DATES),
+        Extended::DateTime(_) => Some(DATE_TIMES),
+        Extended::Timestamp(_) => Some(TIMESTAMPS),
+        _ => None,
+    }
+}
+
+/// The same of all values of a column.
+fn moments_in(column: ColumnType) -> Option<&'static str> {
+    match column {
+        ColumnType::Date => Some(DATES),
+        ColumnType::DateTime => Some(DATE_TIMES),
+        ColumnType::Timestamp => Some(TIMESTAMPS),
+        _ => None,
     }
 }
 

@@ -727,9 +727,16 @@ impl Column {
         self.numbers(py).for_numpy(py, dtype, copy, || self.to_python(py, None))
     }
 
-    /// A `memoryview` of the numbers as they are stored: as `Array.memoryview`.
+    /// A `memoryview` of the numbers as they are stored: as `Array.memoryview`. Numbers of rows that
+    /// are not stored as columns, such as those of one row or two, are copied.
     fn memoryview<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.numbers(py).memoryview(py)
+        let numbers = self.numbers(py);
+        if numbers.are_in_place(py)? {
+            return numbers.memoryview(py);
+        }
+        let document = py.get_type::<Document>();
+        let copy = document.call_method1("from_python", (self.to_python(py, None)?,))?;
+        copy.getattr("root")?.call_method0("memoryview")
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -349,6 +349,38 @@ class TestColumns:
         assert column.filter(-math.inf, 0) == [0]
         assert column.filter(math.nan, 5) == []
 
+    def test_bounds_of_another_kind(self) -> None:
+        """Bug: bounds without a time zone found nothing among values with one, without a word."""
+        zone = dt.UTC
+        values: dict[str, list[Any]] = {
+            "with": [dt.datetime(2020, 1, day, tzinfo=zone) for day in (1, 2, 3)],
+            "without": [dt.datetime(2020, 1, day) for day in (1, 2, 3)],
+            "dates": [dt.date(2020, 1, day) for day in (1, 2, 3)],
+        }
+        doc = Document.from_python(values)
+        for kind in values:
+            for other, bounds in values.items():
+                column = doc[kind].column
+                if kind == other:
+                    assert column.filter(bounds[1], bounds[2]) == [1, 2]
+                else:
+                    with pytest.raises(livebuf.WrongTypeError, match="the bounds are"):
+                        column.filter(bounds[1], bounds[2])
+        assert doc["dates"].column.filter("a", "b") == []
+
+    @pytest.mark.parametrize("count", [1, 2, 3, 100])
+    @pytest.mark.parametrize("tables", [True, False])
+    def test_memoryview_of_any_rows(self, count: int, tables: bool) -> None:
+        """Bug: only columns that were stored as such had one, so those of three rows or more."""
+        rows = [{"n": n, "x": n / 2, "at": dt.date(1970, 1, 2), "s": ""} for n in range(count)]
+        table = Document.from_python(rows, tables=tables).root.table
+        assert table["n"].memoryview().tolist() == list(range(count))
+        assert table["x"].memoryview().tolist() == [n / 2 for n in range(count)]
+        assert table["at"].memoryview().tolist() == [1] * count
+        assert [table[name].memoryview().format for name in ("n", "x", "at")] == ["b", "f", "i"]
+        with pytest.raises(BufferError):
+            table["s"].memoryview()
+
     def test_bounds_of_large_integers(self) -> None:
         mixed = [2**60 + 1, "x", 2**60, 0.5, 2**60 + 2]
         for values in (mixed, [2**60 + 1, 0, 2**60, 1, 2**60 + 2]):

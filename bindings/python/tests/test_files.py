@@ -121,6 +121,14 @@ class TestModes:
                 livebuf.open(path, mode)  # type: ignore[arg-type]
         assert path.read_bytes() == content
 
+    @pytest.mark.parametrize("mode", ["r", "c", "r+", "a+"])
+    def test_logs(self, tmp_path: Path, mode: Any) -> None:
+        """Bug: modes that edit took a log for JSON."""
+        with livebuf.Log(tmp_path / "one.lblog", "x") as log:
+            log.append({"n": 1})
+        with pytest.raises(livebuf.DamagedError, match="this is a log"):
+            livebuf.open(tmp_path / "one.lblog", mode)
+
     def test_wrong_mode(self, path: Path) -> None:
         for mode, remedy in {
             "w": 'use "w\\+" or livebuf.dump',

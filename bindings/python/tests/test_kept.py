@@ -124,3 +124,12 @@ def test_pandas() -> None:
     )
     doc = livebuf.from_arrow(pa.Table.from_pandas(frame), keep_types=True)
     pd.testing.assert_frame_equal(pa.table(doc["rows"].table).to_pandas(), frame)
+
+
+def test_categories_of_numbers() -> None:
+    """Bug: the table could be imported, and not exported. Numbers come back as numbers."""
+    years = pa.array([2020, 2021, 2020, None]).dictionary_encode()
+    doc = livebuf.from_arrow(pa.table({"year": years, "n": [1, 2, 3, 4]}), keep_types=True)
+    found = pa.table(doc["rows"].table)
+    assert found.column("year").to_pylist() == [2020, 2021, 2020, None]
+    assert found.schema.field("year").type == pa.int64()

@@ -1190,6 +1190,10 @@ fn fit_type(column: &Type, requested: &Type) -> Result<Type> {
         {
             requested.clone()
         }
+        // A dictionary of other values is exported as the values themselves.
+        (_, Type::Dictionary(_, values)) if !matches!(**values, Type::Text(_)) => {
+            fit_type(column, values)?
+        }
         (Type::Null | Type::Struct(_), Type::Struct(fields)) => {
             let columns = if let Type::Struct(columns) = column { columns.as_slice() } else { &[] };
             Type::Struct(fit_fields(columns, fields)?)

@@ -181,7 +181,7 @@ impl<'t> Parser<'t> {
             if !name.is_empty() {
                 return match (self.parameters)(name) {
                     Some(value) => Ok(Some(value)),
-                    None => self.expected_at(start, "no parameter without a value"),
+                    None => self.expected_at(start, "a parameter that was given a value"),
                 };
             }
         }

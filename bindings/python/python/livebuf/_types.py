@@ -1020,6 +1020,8 @@ def durations(array: Any) -> Any:
     import numpy as np
 
     unit = np.datetime_data(array.dtype)[0]
+    if np.isnat(array).all():
+        unit = "s"  # NaT has no unit if it is given none.
     digits = {"W": 0, "D": 0, "h": 0, "m": 0, "s": 0, "ms": 3, "us": 6, "ns": 9}.get(unit)
     if digits is None:
         raise TypeError(f"timedelta64 of unit {unit!r} cannot be stored; give it as numbers")
