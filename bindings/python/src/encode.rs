@@ -1021,15 +1021,19 @@ fn moments<'py>(
             .rich_compare(first, CompareOp::Ge)?
             .bitand(moments.rich_compare(last, CompareOp::Le)?)
     };
-    // Finer units lie within the years. Of others only what does is converted, since the rest would
-    // wrap around, or be refused, as numpy's version has it.
-    let mut inside = object.clone();
-    if !matches!(unit.as_str(), "ns" | "ps" | "fs" | "as") {
-        let bound = |moment: &Bound<'py, PyAny>| moment.call_method1("astype", (&dtype,));
-        let fits = between(object, &bound(&first)?, bound(&last)?)?;
-        let unknown = moment("NaT")?.call_method1("astype", (&dtype,))?;
-        inside = numpy.call_method1("where", (fits, object, unknown))?;
-    }
+    // What conversions could not hold is left out of them: they would wrap around, or be refused, as
+    // numpy's version has it. Finer units lie within the years, but for what is rounded at the end.
+    let converts = match ["ns", "ps", "fs", "as"].iter().position(|finer| *finer == unit) {
+        Some(finer) => object
+            .call_method1("view", ("i8",))?
+            .rich_compare(i64::MIN + 1000_i64.pow(finer as u32 + 1), CompareOp::Ge)?,
+        None => {
+            let bound = |moment: &Bound<'py, PyAny>| moment.call_method1("astype", (&dtype,));
+            between(object, &bound(&first)?, bound(&last)?)?
+        }
+    };
+    let unknown = numpy.call_method1("array", ("NaT", &dtype))?;
+    let inside = numpy.call_method1("where", (converts, object, unknown))?;
     let moments = inside.call_method1("astype", (to,))?;
     let fits =
         between(&moments, &first, last)?.bitand(moments.rich_compare(inside, CompareOp::Eq)?)?;

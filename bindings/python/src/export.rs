@@ -662,7 +662,8 @@ pub(crate) fn numbers(
         let slots = column.as_ref().map(|column| slots(column, numbers.gaps)).transpose()?;
         let (Some(column), Some(slots)) = (column, slots.flatten()) else {
             let message = "memoryview() and numpy(narrow=True, writable=True) take tensors, and numbers, \
-                           dates or times of one type, without null; numpy() takes others, too";
+                           dates or times of one type, without null, of more than a few rows; numpy() \
+                           takes others, too";
             return Err(PyBufferError::new_err(message).into());
         };
         if fortran && slots.shape.iter().filter(|&&length| length != 1).count() > 1 {

@@ -235,15 +235,9 @@ class TestNumpy:
 
     def test_few_rows(self) -> None:
         rows = Document.from_python([{"id": n, "name": f"u{n}"} for n in range(2)]).root.table
-        for look in (
-            lambda: rows["id"].memoryview(),
-            lambda: rows["id"].numpy(narrow=True, writable=True),
-        ):
-            with pytest.raises(
-                (BufferError, livebuf.WrongTypeError), match="few rows; numpy"
-            ) as caught:
-                look()
-            assert "memory " not in str(caught.value)
+        with pytest.raises(livebuf.WrongTypeError, match="few rows; numpy") as caught:
+            rows["id"].numpy(narrow=True, writable=True)
+        assert "memory " not in str(caught.value)
 
     def test_numpy_asks(self) -> None:
         doc = livebuf.from_json('{"n": [1, 2], "w": [1.1, 2.2], "t": ["a"], "m": [1, null]}')

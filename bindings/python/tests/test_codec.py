@@ -982,7 +982,7 @@ class TestOtherTypes:
             assert self.plain(array) == [text, None, f"-{text}"]
             assert self.plain({"d": array[0]}) == {"d": text}
             assert self.plain(array.reshape(3, 1)) == [[text], [None], [f"-{text}"]]
-        assert self.plain([np.timedelta64("NaT"), np.timedelta64("NaT", "Y")]) == [None, None]
+        assert self.plain([np.timedelta64("NaT", "s"), np.timedelta64("NaT", "Y")]) == [None, None]
         with pytest.raises(TypeError, match="'Y'"):
             livebuf.dumps(np.array([1], "m8[Y]"))
         pd = pytest.importorskip("pandas")
