@@ -875,6 +875,25 @@ impl Documents for InLog {
         }
     }
 
+    /// Without validation, which takes longer than all else that is done for a group of whose rows none
+    /// is wanted.
+    fn document_for_schema(&self, index: usize) -> Result<Arc<dyn Document>, Refused> {
+        if index >= self.found.1 {
+            return self.document(index);
+        }
+        let bytes = self.reader.group_bytes(index)?.ok_or("no such group")?;
+        if let Some((path, _)) = self.between.as_deref() {
+            let root = Doc::open(&bytes)?.root();
+            // What is wrong here is an error when the rows are read.
+            let _ = named(&root, path.clone()).and_then(|keys| {
+                with_column(&root, &keys, Rows::ALL, |column| {
+                    Ok(self.found.0.look(path, index, &column)?)
+                })
+            });
+        }
+        Ok(Arc::new(bytes))
+    }
+
     fn rows(
         &self,
         index: usize,
@@ -960,10 +979,10 @@ impl LogColumns {
         }
         let mut missing = None;
         for index in 0..self.reader.group_count() {
-            let group = py.detach(|| self.reader.group(index));
+            let group = py.detach(|| self.reader.group_bytes(index));
             let group = group.map_err(|failure| error::log(py, &failure, self.reader.path()))?;
             let Some(group) = group else { break };
-            let root = group.document().open().map_err(error::Fault::Core)?.root();
+            let root = Doc::open(&group).map_err(error::Fault::Core)?.root();
             match named(&root, path.clone()) {
                 Ok(_) => return Ok(()),
                 Err(fault @ error::Fault::Missing(_)) => missing = Some(fault),

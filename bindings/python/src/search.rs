@@ -1,8 +1,11 @@
 //! Searching columns: the rows of a value, and of all values between two bounds.
 
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
-use livebuf::{Checked, Codes, ColumnType, Decimal, Extended, Number};
+use livebuf::{
+    Checked, Codes, ColumnType, Date, DateTime, Decimal, Extended, Number, Time, Timestamp,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyString};
 
@@ -82,6 +85,9 @@ impl Between {
                     let message = format!("the column has {found}, and the bounds are {wanted}");
                     return Err(Fault::WrongType(message));
                 }
+                if let Some(rows) = Moments::of(column).and_then(|all| all.rows(from, to)) {
+                    return Ok(rows);
+                }
                 rows_of(column, |value| {
                     extended::order(from, &value).is_some_and(|order| order.is_le())
                         && extended::order(&value, to).is_some_and(|order| order.is_le())
@@ -89,6 +95,72 @@ impl Between {
             }
         })
     }
+}
+
+/// The numbers of a column of dates or times that has one in each row.
+struct Moments<'a> {
+    kind: ColumnType,
+    numbers: Stored<'a>,
+}
+
+enum Stored<'a> {
+    Days(&'a [i32]),
+    Microseconds(&'a [i64]),
+}
+
+impl<'a> Moments<'a> {
+    fn of(column: &livebuf::Column<'a, Checked>) -> Option<Moments<'a>> {
+        let days = column.days().map(Stored::Days);
+        let numbers = days.or_else(|| column.microseconds().map(Stored::Microseconds))?;
+        column.is_complete().then(|| Moments { kind: column.column_type(), numbers })
+    }
+
+    /// A number of the column, unless the document is damaged.
+    fn value(&self, number: i64) -> Option<Extended> {
+        match self.kind {
+            ColumnType::Date => Date::from_days(number.try_into().ok()?).map(Extended::from),
+            ColumnType::DateTime => DateTime::from_microseconds(number).map(Extended::from),
+            ColumnType::Time => Time::from_microseconds(number).map(Extended::from),
+            _ => Timestamp::from_microseconds(number).map(Extended::from),
+        }
+    }
+
+    /// The number that a value has in the column, if it is of its kind.
+    fn number(&self, value: &Extended) -> Option<i64> {
+        match (self.kind, value) {
+            (ColumnType::Date, Extended::Date(date)) => Some(date.days().into()),
+            (ColumnType::DateTime, Extended::DateTime(moment)) => Some(moment.microseconds()),
+            (ColumnType::Time, Extended::Time(time)) => Some(time.microseconds()),
+            (ColumnType::Timestamp, Extended::Timestamp(moment)) => Some(moment.microseconds()),
+            _ => None,
+        }
+    }
+
+    fn span(&self) -> Option<Span> {
+        fn wider((least, most): (i64, i64), number: i64) -> (i64, i64) {
+            (least.min(number), most.max(number))
+        }
+        let ends = (i64::MAX, i64::MIN);
+        let (least, most) = match self.numbers {
+            Stored::Days(days) => days.iter().map(|&day| day.into()).fold(ends, wider),
+            Stored::Microseconds(times) => times.iter().copied().fold(ends, wider),
+        };
+        // Of no numbers, the least is no moment.
+        Some(Span::Others(self.value(least)?, self.value(most)?))
+    }
+
+    /// The rows with a value from one to another. `None` if these are of another kind.
+    fn rows(&self, from: &Extended, to: &Extended) -> Option<Vec<usize>> {
+        let wanted = self.number(from)?..=self.number(to)?;
+        Some(match self.numbers {
+            Stored::Days(days) => within(days.iter().map(|&day| day.into()), &wanted),
+            Stored::Microseconds(times) => within(times.iter().copied(), &wanted),
+        })
+    }
+}
+
+fn within(numbers: impl Iterator<Item = i64>, wanted: &RangeInclusive<i64>) -> Vec<usize> {
+    numbers.enumerate().filter(|(_, number)| wanted.contains(number)).map(|(row, _)| row).collect()
 }
 
 const DATES: &str = "dates";
@@ -127,7 +199,6 @@ pub(crate) enum Span {
 impl Span {
     /// `None` if the column has values of several kinds, or of a kind that is not ordered here.
     pub(crate) fn of(column: &livebuf::Column<'_, Checked>) -> livebuf::Result<Option<Span>> {
-        use ColumnType::{Date, DateTime, Time, Timestamp, Uuid};
         use ColumnType::{F32, F64, I8, I16, I32, I64, U8, U16, U32};
         Ok(match column.column_type() {
             I8 | I16 | I32 | I64 | U8 | U16 | U32 | F32 | F64 => {
@@ -137,7 +208,14 @@ impl Span {
                 let (least, most) = column.f64s().flatten().fold(ends, wider);
                 Some(Span::Numbers(least, most))
             }
-            Date | DateTime | Time | Timestamp | Uuid => {
+            ColumnType::Date
+            | ColumnType::DateTime
+            | ColumnType::Time
+            | ColumnType::Timestamp
+            | ColumnType::Uuid => {
+                if let Some(span) = Moments::of(column).and_then(|moments| moments.span()) {
+                    return Ok(Some(span));
+                }
                 let mut ends: Option<(Extended, Extended)> = None;
                 for value in column.iter() {
                     let Some(value) =

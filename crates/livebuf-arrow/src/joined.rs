@@ -26,6 +26,15 @@ pub trait Documents: Send + Sync {
     /// Why it cannot be had.
     fn document(&self, index: usize) -> std::result::Result<Arc<dyn Document>, Refused>;
 
+    /// The same for its columns' names and types alone. Each document is asked for these first, and need
+    /// not be validated for that.
+    ///
+    /// # Errors
+    /// As [`document`](Self::document).
+    fn document_for_schema(&self, index: usize) -> std::result::Result<Arc<dyn Document>, Refused> {
+        self.document(index)
+    }
+
     /// The rows of a document that are exported, as ranges that rise: all, where there is `None`. The
     /// columns and their types are those of all rows.
     ///
@@ -225,10 +234,6 @@ impl Joined {
         Ok(made::stream(Box::new(stream)))
     }
 
-    fn exporter(&self, index: usize) -> Result<Exporter> {
-        self.exporter_of(self.documents.document(index).map_err(refused)?)
-    }
-
     fn exporter_of(&self, document: Arc<dyn Document>) -> Result<Exporter> {
         let exporter = Exporter::new(Arc::new(document))?.options(self.options.clone());
         let exporter = exporter.of_an_array()?;
@@ -256,7 +261,8 @@ impl Joined {
         known.columns.resize_with(paths.map_or(1, <[_]>::len), Default::default);
         let first = known.documents;
         for index in first..count {
-            let exporter = self.exporter(index)?;
+            let document = self.documents.document_for_schema(index).map_err(refused)?;
+            let exporter = self.exporter_of(document)?;
             let more = exporter.rows_and_bytes()?;
             known.rows = known.rows.saturating_add(more.0);
             known.bytes = known.bytes.saturating_add(more.1);
