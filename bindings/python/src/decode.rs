@@ -4,7 +4,9 @@
 //! code, since documents are locked meanwhile. For that the garbage collector is paused.
 #![allow(unsafe_code)]
 
+use std::cell::OnceCell;
 use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard};
 
 use hashbrown::HashMap;
 use livebuf::raw::Allowance;
@@ -176,8 +178,44 @@ impl Drop for CollectorPause {
 /// Keys of a shape as Python strings.
 struct Keys<'py> {
     keys: Vec<Bound<'py, PyString>>,
-    /// A dict with all of them, to be copied: that is faster than filling an empty one.
-    all: Option<Bound<'py, PyDict>>,
+    /// A dict with all of them, to be copied: that is faster than filling an empty one. It is made for
+    /// the second object.
+    all: OnceCell<Bound<'py, PyDict>>,
+}
+
+/// Keys that were met lately, each at a place that its bytes say: messages have the same keys again
+/// and again, and a string that is there knows its hash.
+struct KnownKeys([Option<Py<PyString>>; 1024]);
+
+/// Of whoever decodes; others make strings of their own meanwhile.
+static KNOWN_KEYS: Mutex<KnownKeys> = Mutex::new(KnownKeys([const { None }; 1024]));
+
+/// Longer keys are not kept.
+const MOST_KNOWN: usize = 64;
+
+impl KnownKeys {
+    fn get<'py>(&mut self, py: Python<'py>, key: &[u8]) -> Held<Bound<'py, PyString>> {
+        if key.len() > MOST_KNOWN {
+            return text(py, key);
+        }
+        let (words, rest) = key.as_chunks::<8>();
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        let words = words.iter().chain([&last]).map(|word| u64::from_le_bytes(*word));
+        let mix = |hash: u64, word: u64| {
+            (hash.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        };
+        let place = (words.fold(key.len() as u64, mix) >> 54) as usize;
+        let known = &mut self.0[place];
+        if let Some(known) = known
+            && known.bind(py).to_str().is_ok_and(|known| known.as_bytes() == key)
+        {
+            return Ok(known.bind(py).clone());
+        }
+        let made = text(py, key)?;
+        *known = Some(made.clone().unbind());
+        Ok(made)
+    }
 }
 
 /// With so many keys or more, a dict would be resized while it is filled.
@@ -191,6 +229,7 @@ const RECURSION: u32 = 64;
 struct Decoder<'py> {
     py: Python<'py>,
     keys: HashMap<u32, Rc<Keys<'py>>>,
+    known: Option<MutexGuard<'static, KnownKeys>>,
     /// Values of objects that are not complete yet.
     values: Vec<Bound<'py, PyAny>>,
     allowance: Allowance,
@@ -213,7 +252,8 @@ pub(crate) fn to_python_within<'py>(
 ) -> Held<Bound<'py, PyAny>> {
     let _pause = CollectorPause::new();
     let (keys, values) = (HashMap::new(), Vec::new());
-    let mut decoder = Decoder { py, keys, values, allowance: *left };
+    let known = KNOWN_KEYS.try_lock().ok();
+    let mut decoder = Decoder { py, keys, known, values, allowance: *left };
     let made = decoder.value(value, 0)?;
     *left = decoder.allowance;
     Ok(made)
@@ -292,7 +332,7 @@ impl<'py> Decoder<'py> {
         for member in object.iter() {
             let (key, value) = member?;
             self.allowance.key(key.len())?;
-            let key = text(self.py, key.as_bytes())?;
+            let key = self.key(key.as_bytes())?;
             let value = self.value(&value, depth)?;
             put(&dict, &key, &value)?;
         }
@@ -347,7 +387,7 @@ impl<'py> Decoder<'py> {
         depth: u32,
     ) -> Held<Bound<'py, PyAny>> {
         let first = self.values.len();
-        let all = keys.all.as_ref().filter(|_| keys.keys.len() == end);
+        let all = keys.all.get().filter(|_| keys.keys.len() == end);
         // Values are collected first, as long as no slot is without one.
         let mut dict = all.is_none().then(|| new_dict(self.py)).transpose()?;
         for item in slots {
@@ -394,8 +434,24 @@ impl<'py> Decoder<'py> {
         key: impl Fn(usize) -> livebuf::Result<Option<&'k str>>,
     ) -> Held<Rc<Keys<'py>>> {
         match self.keys.get(&shape) {
-            Some(found) if found.keys.len() >= end => Ok(Rc::clone(found)),
+            Some(found) if found.keys.len() >= end => {
+                if end >= MANY_KEYS && found.all.get().is_none() {
+                    let dict = new_dict(self.py)?;
+                    for key in &found.keys {
+                        dict.set_item(key, self.py.None())?;
+                    }
+                    let _ = found.all.set(dict);
+                }
+                Ok(Rc::clone(found))
+            }
             _ => self.new_keys(shape, end, key),
+        }
+    }
+
+    fn key(&mut self, key: &[u8]) -> Held<Bound<'py, PyString>> {
+        match &mut self.known {
+            Some(known) => known.get(self.py, key),
+            None => text(self.py, key),
         }
     }
 
@@ -409,17 +465,9 @@ impl<'py> Decoder<'py> {
         let mut keys = Vec::with_capacity(end);
         for slot in 0..end {
             let key = key(slot)?.ok_or(Error::new(ErrorKind::BadCount, u64::from(shape)))?;
-            keys.push(text(self.py, key.as_bytes())?);
+            keys.push(self.key(key.as_bytes())?);
         }
-        let mut all = None;
-        if end >= MANY_KEYS {
-            let dict = new_dict(self.py)?;
-            for key in &keys {
-                dict.set_item(key, self.py.None())?;
-            }
-            all = Some(dict);
-        }
-        let keys = Rc::new(Keys { keys, all });
+        let keys = Rc::new(Keys { keys, all: OnceCell::new() });
         self.keys.insert(shape, Rc::clone(&keys));
         Ok(keys)
     }

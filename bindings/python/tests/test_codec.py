@@ -12,6 +12,7 @@ import io
 import ipaddress
 import json
 import math
+import random
 import sys
 import typing
 import uuid
@@ -61,6 +62,19 @@ def identical(one: Any, other: Any) -> bool:
     if isinstance(one, float):
         return repr(one) == repr(other)
     return bool(one == other)
+
+
+def test_keys_that_were_met_before() -> None:
+    """Strings of keys are kept from call to call: each of those that share a place is itself."""
+    choose = random.Random(5)
+    letters = "abcdefgh0123456789 _äß€😀"
+    for count in (1, 5, 7, 40, 300):
+        for _ in range(60):
+            keys = {"".join(choose.choices(letters, k=choose.randrange(80))) for _ in range(count)}
+            rows = [dict.fromkeys(choose.sample(sorted(keys), len(keys)), n) for n in range(3)]
+            for value in (rows[0], rows, [rows[0], rows[0]]):
+                assert livebuf.loads(livebuf.dumps(value)) == value
+                assert livebuf.loads(livebuf.dumps(value, tables=False)) == value
 
 
 class TestJSONTypes:
