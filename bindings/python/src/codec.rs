@@ -9,6 +9,7 @@ use crate::decode;
 use crate::encode;
 use crate::error;
 use crate::memory::Memory;
+use crate::typed::decoder;
 use crate::view::Document;
 
 /// Makes a document of a Python object: its bytes.
@@ -158,14 +159,18 @@ pub(crate) fn sorted(value: &Value<'_>, options: EncodeOptions) -> livebuf::Resu
     }
 }
 
-/// A document's bytes as plain Python objects, at most `max_values` of them.
+/// A document's bytes as plain Python objects, at most `max_values` of them, or as those of a type.
 #[pyfunction]
-#[pyo3(signature = (data, max_values=None))]
+#[pyo3(signature = (data, max_values=None, target=None))]
 pub(crate) fn _loads<'py>(
     data: &Bound<'py, PyAny>,
     max_values: Option<u64>,
+    target: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     use livebuf::Storage;
+    if let Some(target) = target {
+        return decoder::typed(data, target, max_values);
+    }
     let memory = Memory::of(data)?;
     let document = Doc::open(memory.bytes()).map_err(error::raise)?;
     Ok(decode::to_python(data.py(), &document.root(), max_values)?)

@@ -236,11 +236,7 @@ def loads(data: Buffer, *, type: Any = None, max_values: int | None = None) -> A
     >>> livebuf.loads(livebuf.dumps({"name": "Ada", "born": 1815}), type=User)
     User(name='Ada', tags=[])
     """
-    if type is None:
-        return _loads(data, max_values)
-    from ._types import decoder
-
-    return decoder(type).decode(data, max_values=max_values)
+    return _loads(data, max_values, type)
 
 
 def dump(

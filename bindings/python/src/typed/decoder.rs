@@ -1,13 +1,15 @@
 //! `livebuf.Decoder`, and `to_python(type=...)`.
 #![allow(unsafe_code)]
 
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use livebuf::raw::ValueParts;
 use livebuf::{Checked, Doc, Storage, Value};
 use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
 
 use crate::error;
 use crate::memory::Memory;
@@ -191,8 +193,25 @@ pub(crate) fn typed<'py>(
 
 /// The decoder of a type, which is kept.
 pub(crate) fn of(target: &Bound<'_, PyAny>) -> PyResult<Py<Decoder>> {
+    static FOUND: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    // The latest class, which is mostly the next one, too.
+    static LATEST: Mutex<Option<(Py<PyAny>, Py<Decoder>)>> = Mutex::new(None);
     let py = target.py();
-    let types = py.import(intern!(py, "livebuf._types"))?;
-    let decoder = types.getattr(intern!(py, "decoder"))?.call1((target,))?;
-    Ok(decoder.cast_into::<Decoder>()?.unbind())
+    if let Ok(latest) = LATEST.try_lock()
+        && let Some((class, decoder)) = &*latest
+        && class.is(target)
+    {
+        return Ok(decoder.clone_ref(py));
+    }
+    let decoder = FOUND.import(py, "livebuf._types", "decoder")?.call1((target,))?;
+    let decoder = decoder.cast_into::<Decoder>()?.unbind();
+    if target.is_instance_of::<PyType>()
+        && let Ok(mut latest) = LATEST.try_lock()
+    {
+        let earlier = latest.replace((target.clone().unbind(), decoder.clone_ref(py)));
+        // Dropped without the lock, since it may run Python code.
+        drop(latest);
+        drop(earlier);
+    }
+    Ok(decoder)
 }
