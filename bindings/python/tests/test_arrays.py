@@ -7,6 +7,7 @@ import datetime as dt
 import math
 import random
 from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -342,6 +343,32 @@ class TestColumns:
         assert column.filter(1, 2) == column.filter(1.0, 2.0) == [4, 5, 6, 7, 8]
         assert column.filter(-math.inf, 0) == [0]
         assert column.filter(math.nan, 5) == []
+
+    @pytest.mark.parametrize("gaps", [False, True])
+    @pytest.mark.parametrize("count", [1, 2, 3, 50, 1000])
+    def test_ranges_of_moments(self, chance: random.Random, count: int, gaps: bool) -> None:
+        start = dt.datetime(1969, 12, 31, 23)
+
+        def moment() -> dt.datetime:
+            return start + dt.timedelta(microseconds=chance.randrange(10**12))
+
+        makes: dict[str, Callable[[], Any]] = {
+            "date": lambda: moment().date(),
+            "time": lambda: moment().time(),
+            "moment": moment,
+            "zoned": lambda: moment().replace(tzinfo=dt.timezone.utc),
+        }
+        rows = [
+            {key: None if gaps and n % 3 == 1 else make() for key, make in makes.items()}
+            for n in range(count)
+        ]
+        table = Document.from_python(rows).root.table
+        for key, make in makes.items():
+            values = [row[key] for row in rows]
+            there = [value for value in values if value is not None]
+            for low, high in [sorted(chance.choices([*there, make()], k=2)) for _ in range(20)]:
+                expected = [n for n, v in enumerate(values) if v is not None and low <= v <= high]
+                assert table[key].filter(low, high) == expected
 
     def test_bounds_of_another_kind(self) -> None:
         """Bug: bounds without a time zone found nothing among values with one, without a word."""
