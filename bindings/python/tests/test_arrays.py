@@ -356,7 +356,7 @@ class TestColumns:
             "date": lambda: moment().date(),
             "time": lambda: moment().time(),
             "moment": moment,
-            "zoned": lambda: moment().replace(tzinfo=dt.timezone.utc),
+            "zoned": lambda: moment().replace(tzinfo=dt.UTC),
         }
         rows = [
             {key: None if gaps and n % 3 == 1 else make() for key, make in makes.items()}
