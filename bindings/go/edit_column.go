@@ -590,7 +590,38 @@ func (e *Editor) bytesBelow(at uint64) uint64 {
 		size += e.bytesBelow(header(c.data, j))
 	}
 	if extras := e.u32(c.data + 16); extras != 0 {
-		size += e.bytesBelow(extras)
+		size += e.bytesBelow(extras) + e.extrasBelow(c.data, extras)
+	}
+	return size
+}
+
+// extrasBelow is at most how many bytes the members of those rows take that have an extra object, but for
+// their values: such a row may become a map, which has copies of all keys. Of many rows it looks at some.
+func (e *Editor) extrasBelow(table, extras uint64) uint64 {
+	const look = 32
+	c := e.col(extras)
+	own, _, _ := e.shape(e.u32(table + 4))
+	each := e.keysBelow(own, e.u16(table+20))
+	size, step := uint64(0), max(1, c.count/look)
+	for i := uint64(0); i < c.count; i += step {
+		block, _ := e.resolve(e.u32(c.data + 8*i))
+		switch used := uint64(e.u8(block + 2)); {
+		case e.u8(block) == kindMap:
+			size += step * (each + e.keysBelow(e.u32(block+20), e.u32(block+36)))
+		case used > 0:
+			keys, _, _ := e.shape(e.u32(block + 4))
+			size += step * (each + e.keysBelow(keys, used))
+		}
+	}
+	return size
+}
+
+// keysBelow is at most how many bytes n keys take, and what comes with them in an object.
+func (e *Editor) keysBelow(cells, n uint64) uint64 {
+	size := 64 + 32*n
+	for i := range n {
+		_, length, _ := e.span(cells + 8*i)
+		size += length
 	}
 	return size
 }

@@ -1,6 +1,7 @@
 package livebuf
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -485,5 +486,48 @@ func TestNullsBesideATextThatIsTooLongForItsDictionary(t *testing.T) {
 		if err != nil || e.Root().Len() != 12+len(c.values) {
 			t.Error(c.row, err)
 		}
+	}
+}
+
+// Near the limit, a row that becomes a map is made whole, or taken back: a map has copies of all keys.
+func TestRowsThatBecomeMapsNearTheLimit(t *testing.T) {
+	rows := make([]any, 10)
+	for i := range rows {
+		row := map[string]any{}
+		for k := range 255 {
+			row[fmt.Sprintf("key %d %s", k, strings.Repeat("x", 180))] = k
+		}
+		rows[i] = row
+	}
+	encoded, err := Encode(map[string]any{"rows": rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := Edit(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
+		if err := made.Set(Pointer(fmt.Sprintf("/rows/%d", i)), "one more", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data := made.Bytes()
+	refused := 0
+	for room := 0; ; room += 20_000 {
+		e, err := Edit(bytes.Clone(data), Limit(len(data)+room))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = e.SetAt(Pointer("/rows"), 1, "no row"); err == nil {
+			break
+		}
+		if !errors.Is(err, ErrDocumentLimit) {
+			t.Fatalf("%d bytes of room: %v", room, err)
+		}
+		refused++
+	}
+	if refused == 0 {
+		t.Error("it was never refused")
 	}
 }

@@ -579,6 +579,37 @@ abstract class EditColumns extends Space {
             size += bytesBelow(header(c.data, j));
         }
         long extras = m.u32(c.data + 16);
-        return extras == 0 ? size : size + bytesBelow(extras);
+        return extras == 0 ? size : size + bytesBelow(extras) + extrasBelow(c.data, extras);
+    }
+
+    /**
+     * At most how many bytes the members of those rows take that have an extra object, but for their values: such a row
+     * may become a map, which has copies of all keys. Of many rows some are looked at.
+     */
+    private long extrasBelow(long table, long extras) {
+        Read.Head c = col(extras);
+        long own = keysBelow(Read.shape(m, m.u32(table + 4)) & U32, m.u16(table + 20));
+        long size = 0;
+        long step = Math.max(1, c.count / 32);
+        for (long i = 0; i < c.count; i += step) {
+            long block = Read.resolve(m, m.u32(c.data + 8 * i));
+            long used = m.u8(block + 2);
+            if (m.u8(block) == KIND_MAP) {
+                size += step * (own + keysBelow(m.u32(block + 20), m.u32(block + 36)));
+            } else if (used > 0) {
+                size += step * (own + keysBelow(Read.shape(m, m.u32(block + 4)) & U32, used));
+            }
+        }
+        return size;
+    }
+
+    /** At most how many bytes n keys take, and what comes with them in an object. */
+    private long keysBelow(long cells, long n) {
+        long size = 64 + 32 * n;
+        for (long i = 0; i < n; i++) {
+            long cell = m.u64(cells + 8 * i);
+            size += (cell & SPAN_INLINE) != 0 ? 0 : (cell >>> 32 & MAX_SPAN);
+        }
+        return size;
     }
 }

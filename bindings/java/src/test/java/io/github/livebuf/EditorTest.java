@@ -285,6 +285,36 @@ class EditorTest {
         sound(e, null);
     }
 
+    /** Near the limit, a row that becomes a map is made whole, or taken back: a map has copies of all keys. */
+    @Test
+    void theLimitIsKeptByRowsThatBecomeMaps() {
+        List<Object> rows = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+            Map<String, Object> row = new HashMap<>();
+            for (int k = 0; k < 255; k++) {
+                row.put("key " + k + "x".repeat(180), k);
+            }
+            rows.add(row);
+        }
+        Editor made = Editor.open(Livebuf.encode(Map.of("rows", rows)));
+        for (int i = 0; i < 10; i++) {
+            made.set("/rows/" + i + "/one more", i);
+        }
+        byte[] data = made.toByteArray();
+        int refused = 0;
+        for (int room = 0;; room += 20_000, refused++) {
+            Editor e = Editor.open(data.clone()).limit(data.length + room);
+            try {
+                e.set("/rows/1", "no row");
+                break;
+            } catch (LivebufException x) {
+                assertEquals(ErrorKind.DOCUMENT_LIMIT, x.kind(), room + " bytes of room");
+                assertArrayEquals(data, e.toByteArray());
+            }
+        }
+        assertTrue(refused > 0);
+    }
+
     @Test
     void floatsOf16Bits() {
         for (int bits = 0; bits < 1 << 16; bits++) {
