@@ -310,7 +310,8 @@ struct ObjectWalk {
 /// The text of a string: its own memory, or what it keeps for us.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn text<'a>(string: Borrowed<'a, '_, PyAny>) -> PyResult<&'a str> {
-    #[cfg(not(feature = "abi3"))]
+    // From 3.14 on, Python does not say of what kind a string is.
+    #[cfg(not(any(feature = "abi3", Py_3_14)))]
     // SAFETY: a string; one of this kind has its ASCII characters right behind its header.
     unsafe {
         let object = string.as_ptr();
