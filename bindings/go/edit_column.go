@@ -595,8 +595,9 @@ func (e *Editor) bytesBelow(at uint64) uint64 {
 	return size
 }
 
-// extrasBelow is at most how many bytes the members of those rows take that have an extra object, but for
-// their values: such a row may become a map, which has copies of all keys. Of many rows it looks at some.
+// extrasBelow is how many bytes the members of those rows take that have an extra object, but for their values:
+// such a row may become a map, which has copies of all keys. For more than 32 rows it is an estimate, so that no
+// edit goes through all of them.
 func (e *Editor) extrasBelow(table, extras uint64) uint64 {
 	const look = 32
 	c := e.col(extras)

@@ -183,11 +183,11 @@ struct Keys<'py> {
     all: OnceCell<Bound<'py, PyDict>>,
 }
 
-/// Keys that were met lately, each at a place that its bytes say: messages have the same keys again
-/// and again, and a string that is there knows its hash.
+/// Strings of keys that were met lately, each at a place that follows from its bytes. Messages have the
+/// same keys again and again, and Python keeps the hash of a string in it.
 struct KnownKeys([Option<Py<PyString>>; 1024]);
 
-/// Of whoever decodes; others make strings of their own meanwhile.
+/// Whoever decodes has them all to itself. Others make new strings meanwhile.
 static KNOWN_KEYS: Mutex<KnownKeys> = Mutex::new(KnownKeys([const { None }; 1024]));
 
 /// Longer keys are not kept.
@@ -229,6 +229,7 @@ const RECURSION: u32 = 64;
 struct Decoder<'py> {
     py: Python<'py>,
     keys: HashMap<u32, Rc<Keys<'py>>>,
+    /// None where somebody else has them.
     known: Option<MutexGuard<'static, KnownKeys>>,
     /// Values of objects that are not complete yet.
     values: Vec<Bound<'py, PyAny>>,

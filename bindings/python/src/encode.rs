@@ -1022,8 +1022,9 @@ fn moments<'py>(
             .rich_compare(first, CompareOp::Ge)?
             .bitand(moments.rich_compare(last, CompareOp::Le)?)
     };
-    // What conversions could not hold is left out of them: they would wrap around, or be refused, as
-    // numpy's version has it. Finer units lie within the years, but for what is rounded at the end.
+    // Only what a conversion can hold is converted. Beyond that numpy wraps around, or raises, as its
+    // version has it. Moments of finer units lie within the years, but the very first ones are rounded
+    // to what 64 bits do not hold.
     let converts = match ["ns", "ps", "fs", "as"].iter().position(|finer| *finer == unit) {
         Some(finer) => object
             .call_method1("view", ("i8",))?

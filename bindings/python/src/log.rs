@@ -875,8 +875,8 @@ impl Documents for InLog {
         }
     }
 
-    /// Without validation, which takes longer than all else that is done for a group of whose rows none
-    /// is wanted.
+    /// It is not validated: of a group without wanted rows nothing else is read, and to validate it
+    /// would take longer than all the rest.
     fn document_for_schema(&self, index: usize) -> Result<Arc<dyn Document>, Refused> {
         if index >= self.found.1 {
             return self.document(index);

@@ -167,7 +167,7 @@ const DATES: &str = "dates";
 const DATE_TIMES: &str = "datetimes without a time zone";
 const TIMESTAMPS: &str = "datetimes with a time zone";
 
-/// What a bound is, if it is one of what is easily taken for each other.
+/// What a bound is called, if it is of a kind that is easily taken for another.
 fn moment_name(value: &Extended) -> Option<&'static str> {
     match value {
         Extended::Date(_) => Some(DATES),

@@ -26,7 +26,7 @@ import { alloc, extend, free, freeSpan } from "./space.js";
 /** Where a list column becomes one of arrays, or a run one of text, instead of moving more than so many bytes. */
 const MOST_MOVED = 65_536;
 
-/** Extra objects of rows whose sizes are asked for before an edit. */
+/** From so many rows' extra objects the size of all of them is estimated before an edit. */
 const LOOK = 32;
 
 const count = (m: Memory, header: number): number => m.u32[(header >>> 2) + 1]!;
@@ -816,13 +816,14 @@ function setValue(m: Memory, header: number, slot: number): void {
   if (gaps === 3) setBit(m.u8, nulls![1], slot, 0);
 }
 
+const scratch = new DataView(new ArrayBuffer(4));
+
 function writeNumber(m: Memory, header: number, code: number, slot: number, node: Fresh): void {
   const { u8, u32 } = m;
   const values = valuesAt(m, header);
   const width = L.WIDTHS[code]!;
   const at = values + width * slot;
-  let { lo } = node;
-  const { hi } = node;
+  let { lo, hi } = node;
   if (code === L.BOOL) {
     setBit(u8, values, slot, node.tag - L.FALSE);
     return;
@@ -837,16 +838,17 @@ function writeNumber(m: Memory, header: number, code: number, slot: number, node
     return;
   }
   const marked = L.isMarked(code);
-  if (marked || code === L.F32 || code === L.NUMBERS_F32 || code === L.NUMBERS_F64) {
+  if (marked || code === L.F32 || code === L.NUMBERS_F32 || code === L.NUMBERS_F64 || code === L.F16) {
+    const x = node.tag === L.FLOAT ? floatOf(node) : intOf(node);
     const float = node.tag === L.FLOAT;
-    const x = float ? floatOf(node) : intOf(node);
+    if (width === 8) ({ lo, hi } = setFloat(new Fresh(0), x));
+    else if (code === L.F16) lo = toHalf(x);
+    else {
+      scratch.setFloat32(0, x);
+      lo = scratch.getUint32(0);
+    }
     if (marked) setBit(u8, values + L.word(width * capacity(m, header)), slot, float && Number.isInteger(x) ? 1 : 0);
-    const view = new DataView(u8.buffer, u8.byteOffset + at);
-    if (width === 8) view.setFloat64(0, x, true);
-    else view.setFloat32(0, x, true);
-    return;
   }
-  if (code === L.F16) lo = toHalf(floatOf(node));
   if (width > 2) {
     u32[at >>> 2] = lo;
     if (width === 8) u32[(at >>> 2) + 1] = hi;
@@ -1136,7 +1138,8 @@ export function bytesBelow(m: Memory, header: number): number {
   for (let i = k + m.u8[data + 1]! - 1; i >= 0; i--) size += bytesBelow(m, data + L.TABLE_SIZE + 16 * i);
   const extras = m.u32[(data >>> 2) + 4]!;
   if (extras === 0) return size;
-  // A row that has an extra object may become a map, which owns the texts of all its keys. Of many some are looked at.
+  // A row that has an extra object may become a map, which owns the texts of all its keys. The sizes of more than a few
+  // are estimated, so that no edit goes through all rows.
   const texts = keysBelow(m, shapeKeys(m, m.u32[(data >>> 2) + 1]!), k);
   const rows = count(m, extras);
   const step = Math.max(1, rows / LOOK);

@@ -194,7 +194,8 @@ pub(crate) fn typed<'py>(
 /// The decoder of a type, which is kept.
 pub(crate) fn of(target: &Bound<'_, PyAny>) -> PyResult<Py<Decoder>> {
     static FOUND: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    // The latest class, which is mostly the next one, too.
+    // The latest class, since the next one is mostly the same. Other types, such as `list[int]`, are
+    // new objects each time, and Python finds these.
     static LATEST: Mutex<Option<(Py<PyAny>, Py<Decoder>)>> = Mutex::new(None);
     let py = target.py();
     if let Ok(latest) = LATEST.try_lock()

@@ -583,8 +583,9 @@ abstract class EditColumns extends Space {
     }
 
     /**
-     * At most how many bytes the members of those rows take that have an extra object, but for their values: such a row
-     * may become a map, which has copies of all keys. Of many rows some are looked at.
+     * How many bytes the members of those rows take that have an extra object, but for their values: such a row may
+     * become a map, which has copies of all keys. For more than 32 rows it is an estimate, so that no edit goes through
+     * all of them.
      */
     private long extrasBelow(long table, long extras) {
         Read.Head c = col(extras);
