@@ -392,6 +392,57 @@ fn columns_without_elements_are_copied_as_plain_ones() {
     assert_eq!(copied(nulls, 2), ((ColumnType::Null, 0), (ColumnType::Cells, 0)));
 }
 
+/// Columns are copied and freed as a whole, so the levels in them are counted without their rows.
+#[test]
+fn copied_columns_nest_as_deep_as_their_rows() {
+    let long = "a text that lies elsewhere";
+    let values = [
+        json!([1, 2]),
+        json!([{"a": null, "t": long}, {"a": null, "t": long}]),
+        json!([{"a": {"b": 1}}, {"a": null}, {"a": {"b": 2}}]),
+        json!([[[1, 2], [3, 4]], [[5, 6], [7, 8]]]),
+        json!([[long, null], [long, long], [], []]),
+        json!([{"a": [1], "b": 1}, {"a": [2], "b": {"c": [long]}}, {"a": [3], "b": null}]),
+        json!([{"a": 1, "b": 2}, {"a": 3, "b": 4}, {"a": 5, "b": 6, "c": {"d": [[long]]}}]),
+        json!([{"a": [{"b": long}, {"b": long}]}, {"a": [{"b": long}, {"b": [long]}]}]),
+    ];
+    for value in values {
+        let depth = deepest(value.root());
+        let limited = |nesting| {
+            let mut doc = json!({"before": long});
+            let mut limits = doc.limits();
+            limits.nesting = nesting;
+            doc.set_limits(limits);
+            doc
+        };
+        let refused = limited(depth).set_pointer("/copy", &value).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NestingLimit, "{depth} levels and the root");
+
+        let mut doc = limited(depth + 1);
+        doc.set_pointer("/copy", &value).unwrap();
+        assert!(doc.pointer("/copy").unwrap().unwrap() == value.root());
+        let mut used = Vec::new();
+        for _ in 0..9 {
+            doc.set_pointer("/copy", ()).unwrap();
+            doc.set_pointer("/copy", &value).unwrap();
+            doc.validate().unwrap();
+            used.push(doc.as_bytes().len());
+        }
+        // What a copy takes is free with it, so the document grows no more.
+        assert!(used[3..].iter().max() <= used[..3].iter().max(), "{used:?}");
+    }
+}
+
+/// How many containers nest in a value.
+fn deepest(value: livebuf::Value<'_>) -> u16 {
+    let below: Vec<_> = match (value.as_object().unwrap(), value.as_array().unwrap()) {
+        (Some(object), _) => object.iter().map(|member| deepest(member.unwrap().1)).collect(),
+        (_, Some(array)) => array.iter().map(|element| deepest(element.unwrap())).collect(),
+        _ => return 0,
+    };
+    1 + below.into_iter().max().unwrap_or(0)
+}
+
 #[test]
 fn values_of_a_dictionary_live_on_without_it() {
     let rows = |count: usize| {

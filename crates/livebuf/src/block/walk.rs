@@ -5,11 +5,12 @@
 //! allowed fits a stack of 256 KiB, in unoptimised builds too.
 
 use crate::block::column::{Elements, row_of};
-use crate::block::list::elements_of;
+use crate::block::column_type::ColumnType;
+use crate::block::list::{List, elements_of};
 use crate::block::map::Map;
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::Shape;
-use crate::block::table::{Table, slot_at};
+use crate::block::table::{Table, extra, slot_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::span_at_position;
 use crate::format::layout::*;
@@ -107,11 +108,14 @@ pub(crate) struct Cursor {
     index: u32,
     /// In a row: the home of the object with its further fields, 0 for none.
     extra: u32,
+    /// In an array of rows or lists: whether columns come, one by one, instead of these.
+    by_columns: bool,
 }
 
 impl Cursor {
     /// Fills a walker's stack before it is used.
-    pub(crate) const NONE: Cursor = Cursor { node: Node::Map(0), index: 0, extra: 0 };
+    pub(crate) const NONE: Cursor =
+        Cursor { node: Node::Map(0), index: 0, extra: 0, by_columns: false };
 
     /// All children of a container.
     pub(crate) fn new(bytes: &[u8], raw: Raw) -> Result<Cursor> {
@@ -120,7 +124,7 @@ impl Cursor {
             Node::Row(table, row) => table.extra(bytes, row)?,
             _ => 0,
         };
-        Ok(Cursor { node, index: 0, extra })
+        Ok(Cursor { node, index: 0, extra, by_columns: false })
     }
 
     /// The children that may hold something outside of the container. A column of numbers or
@@ -130,7 +134,7 @@ impl Cursor {
         if let Node::Array(elements) = cursor.node
             && elements.tensor
         {
-            cursor.index = u32::MAX;
+            cursor.skip();
         }
         Ok(cursor)
     }
@@ -141,9 +145,55 @@ impl Cursor {
         if let Node::Array(elements) = cursor.node
             && !elements.column.holds_references()
         {
-            cursor.index = u32::MAX;
+            cursor.skip();
         }
         Ok(cursor)
+    }
+
+    /// Leaves out all elements of an array.
+    pub(crate) fn skip(&mut self) {
+        self.index = u32::MAX;
+    }
+
+    /// [`references`](Self::references), but of an array of rows, or of arrays in a list, the
+    /// columns below it: each comes as an array that has no home, and behind them the objects with
+    /// further fields of rows. So a walk that does not ask what belongs to which row takes a step
+    /// for each value, and few for those in columns of numbers.
+    pub(crate) fn columns(bytes: &[u8], raw: Raw) -> Result<Cursor> {
+        let mut cursor = Cursor::references(bytes, raw)?;
+        if let (Node::Array(elements), None) = (cursor.node, row_of(raw.cell)) {
+            cursor.by_columns = elements.column.is_nested() && !elements.column.is_run();
+        }
+        Ok(cursor)
+    }
+
+    /// Whether a child is a column below this array.
+    pub(crate) fn is_column(&self, child: Raw) -> bool {
+        self.by_columns && child.tag == TAG_ARRAY
+    }
+
+    /// The next column below an array's, or object with further fields of one of its rows.
+    fn next_column(&mut self, bytes: &[u8], elements: Elements) -> Result<Option<(u32, Raw)>> {
+        let place = self.index;
+        let header = match elements.column {
+            ColumnType::Struct => {
+                let table = Table::load(bytes, elements.data)?;
+                match place.checked_sub(table.headers()) {
+                    None => table.header(place),
+                    Some(further) => {
+                        let extras = table.extras(bytes)?.filter(|extras| further < extras.count);
+                        let Some(extras) = extras else { return Ok(None) };
+                        self.index += 1;
+                        let (_, home) = extra(extras.slot(bytes, further)?);
+                        return Ok(Some((place, Raw::object(home))));
+                    }
+                }
+            }
+            _ if place > 0 => return Ok(None),
+            _ => List::load(bytes, elements.data)?.offset.wrapping_add(LIST_CHILD),
+        };
+        self.index += 1;
+        Ok(Some((place, Raw::unplaced(TAG_ARRAY, header.into()))))
     }
 
     /// Leaves out a row's further fields. Returns the home of their object, 0 for none.
@@ -164,6 +214,9 @@ impl Cursor {
     /// The next child and its place: a field, an entry or an element.
     pub(crate) fn next(&mut self, bytes: &[u8]) -> Result<Option<(u32, Raw)>> {
         match self.node {
+            Node::Array(elements) if self.by_columns && self.index < u32::MAX => {
+                self.next_column(bytes, elements)
+            }
             Node::Array(elements) => {
                 if self.index >= elements.count {
                     return Ok(None);

@@ -8,7 +8,7 @@ use super::parts::{add_entry, bytes_span, new_map, new_shape, span};
 use super::sink::{Sink, writer};
 use crate::block::absent::{self, Above};
 use crate::block::column::{Elements, row_of};
-use crate::block::column_type::ColumnType;
+use crate::block::column_type::{ColumnType, SlotKind};
 use crate::block::list::List;
 use crate::block::map;
 use crate::block::owner::Owner;
@@ -17,7 +17,7 @@ use crate::block::run;
 use crate::block::shape::{self, Shape};
 use crate::block::table::{Table, check_orders, extra, extra_entry};
 use crate::block::tensor::{Form, check_tensor};
-use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further};
+use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further, each_container};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice, text};
 use crate::format::cell::{Needle, shared_span, span_bytes, span_inline, span_offset};
@@ -83,12 +83,19 @@ fn copy<S: Storage>(
 }
 
 /// How many containers a value of a document nests. None of them may be the one whose home is
-/// `avoid`. Checks all but its scalars.
+/// `avoid`.
 fn height<S: Storage>(editor: &Editor<S>, raw: Raw, avoid: u32) -> Result<u16> {
-    let mut copier = Copier::new(editor.as_bytes(), *editor.space.limits(), 0);
-    copier.avoid = Some(avoid);
-    copier.node::<S, CHUNK>(&mut editor.sizer(NodeId::NONE), raw, None, 1)?;
-    Ok(copier.height)
+    let bytes = editor.as_bytes();
+    let mut allowance = Allowance::new(bytes, editor.space.limits().budget);
+    let mut height = 0;
+    let meets = each_container(bytes, raw, 0, &mut allowance, &mut |raw, depth| {
+        height = height.max(depth);
+        raw.cell as u32 == avoid
+    })?;
+    match meets {
+        true => Err(Error::new(ErrorKind::Unsupported, avoid.into())),
+        false => Ok(height),
+    }
 }
 
 /// Shapes of the other document that were met lately, and their copies here. The same order of
@@ -137,8 +144,8 @@ struct Copier<'v> {
     height: u16,
     /// Bytes that were counted before.
     before: u64,
-    /// A home that must not be met. Only containers count then.
-    avoid: Option<u32>,
+    /// An array that is copied has containers that are no columns: they come after it.
+    leaves: bool,
 }
 
 /// Where a column is that is copied as a whole.
@@ -149,10 +156,15 @@ struct Around {
     above: Option<Above>,
     /// Columns around it.
     depth: usize,
+    /// Containers around its slots.
+    level: u16,
 }
 
-/// The place of a row's further fields among its children.
-const EXTRA: u32 = u32::MAX;
+impl Around {
+    fn below(self, in_table: bool, above: Option<Above>) -> Around {
+        Around { in_table, above, depth: self.depth + 1, level: self.level.saturating_add(1) }
+    }
+}
 
 /// The copy of a container. While only counted, its kind is right, and its place is not.
 #[derive(Clone, Copy)]
@@ -160,37 +172,6 @@ enum To {
     Record(Record),
     Map(u32),
     Array(Elements),
-    Row(Table, u32),
-}
-
-impl To {
-    /// The copy of a row or list among the children, where it was made with this container.
-    /// `child` is the child that is copied.
-    fn child<S: Storage>(
-        &self,
-        sink: &Sink<'_, S>,
-        source: &[u8],
-        index: u32,
-        child: Raw,
-    ) -> Result<Option<To>> {
-        let bytes = sink.bytes();
-        let raw = match *self {
-            To::Array(elements) if elements.column.is_nested() => match sink.writes() {
-                true => elements.element(bytes, index)?,
-                false => child,
-            },
-            To::Row(table, row) if index < table.columns => match sink.writes() {
-                true => table.field(bytes, row, index)?,
-                false => child,
-            },
-            _ => return Ok(None),
-        };
-        Ok(match Node::of(if sink.writes() { bytes } else { source }, raw)? {
-            Node::Row(table, row) => Some(To::Row(table, row)),
-            Node::Array(elements) => Some(To::Array(elements)),
-            _ => None,
-        })
-    }
 }
 
 /// A container of the source, how far it was read, and its copy.
@@ -200,23 +181,8 @@ struct Pair {
     to: To,
     /// Children put so far.
     slot: u32,
-    /// Home of a row's further fields, to be copied after the others; 0 for none.
-    extra: u32,
     /// Containers up to this one.
     depth: u16,
-}
-
-impl Pair {
-    /// Whether a scalar of a row was copied with its column.
-    fn has_copied(&self, source: &[u8], index: u32) -> Result<bool> {
-        match (self.to, self.from.node) {
-            (To::Row(..), Node::Row(table, _)) if index < table.columns => {
-                let column = Elements::header_at(source, table.header(index))?.column;
-                Ok(!column.holds_references())
-            }
-            _ => Ok(false),
-        }
-    }
 }
 
 /// A child that is a container, its place, its copy where that is there, and its depth.
@@ -226,7 +192,7 @@ impl<'v> Copier<'v> {
     fn new(source: &'v [u8], limits: Limits, before: u64) -> Self {
         let allowance = Allowance::new(source, limits.budget);
         let recent = Recent::new();
-        Copier { source, limits, allowance, recent, height: 0, before, avoid: None }
+        Copier { source, limits, allowance, recent, height: 0, before, leaves: false }
     }
 
     fn check_length(&self, bytes: &[u8]) -> Result<()> {
@@ -250,9 +216,6 @@ impl<'v> Copier<'v> {
     // --- walking ------------------------------------------------------------
 
     fn scalar<S: Storage>(&mut self, sink: &mut Sink<'_, S>, raw: Raw) -> Result<(u8, u64)> {
-        if self.avoid.is_some() {
-            return Ok((raw.tag, raw.cell));
-        }
         if !sink.writes() {
             self.allowance.value()?;
         }
@@ -297,7 +260,7 @@ impl<'v> Copier<'v> {
         to: Option<To>,
         depth: u16,
     ) -> Result<(u8, u64)> {
-        const NONE: Pair = Pair { from: Cursor::NONE, to: To::Map(0), slot: 0, extra: 0, depth: 0 };
+        const NONE: Pair = Pair { from: Cursor::NONE, to: To::Map(0), slot: 0, depth: 0 };
         let mut stack = [NONE; LEVELS];
         let (home, pair) = self.enter(sink, raw, to, depth)?;
         stack[0] = pair;
@@ -305,7 +268,7 @@ impl<'v> Copier<'v> {
         while open > 0 {
             if let Some((index, child, to, depth)) = self.step(sink, &mut stack, &mut open)? {
                 let value = self.node::<S, CHUNK>(sink, child, to, depth)?;
-                if let Some(pair) = stack.last_mut() {
+                if let (None, Some(pair)) = (to, stack.last_mut()) {
                     self.put(sink, pair, index, value)?;
                 }
             }
@@ -328,36 +291,52 @@ impl<'v> Copier<'v> {
         let (index, child, depth) = loop {
             match pair.from.next(self.source)? {
                 Some((index, raw)) if raw.tag <= TAG_SPAN_LAST => {
-                    if pair.has_copied(self.source, index)? {
+                    // What is no container was copied with its column.
+                    if matches!(pair.to, To::Array(_)) {
                         continue;
                     }
                     let value = self.scalar(sink, raw)?;
                     self.put(sink, pair, index, value)?;
                 }
                 Some((index, child)) => break (index, child, pair.depth + 1),
-                None => match core::mem::take(&mut pair.extra) {
-                    0 => {
-                        *open -= 1;
-                        return Ok(None);
-                    }
-                    // A part of the row, not a container in it.
-                    extra => break (EXTRA, Raw::object(extra), pair.depth),
-                },
+                None => {
+                    *open -= 1;
+                    return Ok(None);
+                }
             }
         };
-        // A row's copy is there already where its table is copied as a whole.
-        let to = match row_of(child.cell) {
-            Some(_) => pair.to.child(sink, self.source, index, child)?,
-            None => None,
+        let to = match pair.from.is_column(child) {
+            true => Some(self.copied_column(sink, pair.to, index, child)?),
+            false => None,
         };
         if *open == levels {
             return Ok(Some((index, child, to, depth)));
         }
         let (home, entered) = self.enter(sink, child, to, depth)?;
-        self.put(sink, pair, index, (child.tag, home as u64))?;
+        if to.is_none() {
+            self.put(sink, pair, index, (child.tag, home as u64))?;
+        }
         stack[*open] = entered;
         *open += 1;
         Ok(None)
+    }
+
+    /// The copy of a column below an array's, which was made with it.
+    fn copied_column<S: Storage>(
+        &self,
+        sink: &Sink<'_, S>,
+        to: To,
+        index: u32,
+        column: Raw,
+    ) -> Result<To> {
+        let bytes = sink.bytes();
+        Ok(To::Array(match to {
+            To::Array(array) if sink.writes() && array.column == ColumnType::Struct => {
+                Table::load(bytes, array.data)?.column(bytes, index)?
+            }
+            To::Array(array) if sink.writes() => List::load(bytes, array.data)?.child(bytes)?,
+            _ => Elements::at(self.source, column.cell as u32)?,
+        }))
     }
 
     /// Makes the copy of a container, its children to come; one that is there is `to`.
@@ -368,11 +347,10 @@ impl<'v> Copier<'v> {
         to: Option<To>,
         depth: u16,
     ) -> Result<(u32, Pair)> {
-        if self.avoid == Some(raw.cell as u32) {
-            return Err(Error::new(ErrorKind::Unsupported, raw.cell & 0xFFFF_FFFF));
+        let mut from = Cursor::columns(self.source, raw)?;
+        if let Some(to) = to {
+            return Ok((0, Pair { from, to, slot: 0, depth }));
         }
-        let mut from = Cursor::references(self.source, raw)?;
-        let extra = if to.is_some() { from.take_extra() } else { 0 };
         if !sink.writes() {
             // The arrays of a tensor are not walked through.
             let tensor = match from.node {
@@ -380,21 +358,16 @@ impl<'v> Copier<'v> {
                 _ => None,
             };
             let below = tensor.map_or(0, |(form, _)| form.height() - 1);
-            let (depth, limit) = (depth.saturating_add(below), self.limits.nesting);
-            if depth > limit {
-                return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
-            }
+            self.reach(depth.saturating_add(below))?;
             self.check_size(sink)?;
             self.allowance.container(from.places(self.source)?)?;
-            self.height = self.height.max(depth);
         }
-        let (home, to) = match (to, from.node) {
-            (Some(to), _) => (0, to),
-            (None, Node::Record(record)) => {
+        let (home, to) = match from.node {
+            Node::Record(record) => {
                 let copy = self.record(sink, record)?;
                 (copy.offset, To::Record(copy))
             }
-            (None, Node::Map(offset)) => {
+            Node::Map(offset) => {
                 let live = map::Map::load(self.source, offset as u64)?.live;
                 if !sink.writes() {
                     self.check_map(offset)?;
@@ -402,16 +375,30 @@ impl<'v> Copier<'v> {
                 let home = new_map(sink, live, live);
                 (home, To::Map(home))
             }
-            (None, Node::Row(..)) => self.row(sink, raw)?,
-            (None, Node::Array(elements)) => {
+            Node::Row(..) => self.row(sink, raw)?,
+            Node::Array(elements) => {
+                self.leaves = false;
                 let copy = match row_of(raw.cell) {
-                    None => self.array(sink, elements)?,
-                    Some(_) => self.listed(sink, elements)?,
+                    None => self.array(sink, elements, depth)?,
+                    Some(_) => self.listed(sink, elements, depth)?,
                 };
+                if !self.leaves {
+                    from.skip();
+                }
                 (copy.offset, To::Array(copy))
             }
         };
-        Ok((home, Pair { from, to, slot: 0, extra, depth }))
+        Ok((home, Pair { from, to, slot: 0, depth }))
+    }
+
+    /// Containers nest so deep.
+    fn reach(&mut self, depth: u16) -> Result<()> {
+        let limit = self.limits.nesting;
+        if depth > limit {
+            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
+        }
+        self.height = self.height.max(depth);
+        Ok(())
     }
 
     /// Puts a copied child in its place.
@@ -425,7 +412,6 @@ impl<'v> Copier<'v> {
         let slot = pair.slot;
         pair.slot += 1;
         match pair.to {
-            To::Map(_) if self.avoid.is_some() => {}
             To::Map(map) => {
                 let key = pair.from.key(self.source, index)?.unwrap_or_default();
                 let key_cell = text_span(sink, key, true)?;
@@ -434,21 +420,21 @@ impl<'v> Copier<'v> {
             To::Record(record) => {
                 sink.write(|editor, _| record.put(&mut editor.space, slot, value));
             }
+            // Further fields of a row.
+            To::Array(elements) if elements.column == ColumnType::Struct => {
+                sink.try_write(|editor, _| {
+                    let bytes = editor.space.bytes();
+                    let table = Table::load(bytes, elements.data)?;
+                    let Some(extras) = table.extras(bytes)? else { return Ok(()) };
+                    let at = index.saturating_sub(table.headers());
+                    let (row, _) = extra(extras.slot(bytes, at)?);
+                    extras.put(&mut editor.space, at, extra_entry(row, value.1 as u32));
+                    Ok(())
+                })?;
+            }
             To::Array(elements) => sink.write(|editor, _| {
                 elements.put(&mut editor.space, elements.first + index, value);
             }),
-            To::Row(table, row) => sink.try_write(|editor, _| {
-                let space = &mut editor.space;
-                if index == EXTRA {
-                    let (at, _) = table.find_extra(space.bytes(), row)?;
-                    if let Some(extras) = table.extras(space.bytes())? {
-                        extras.put(space, at, extra_entry(row, value.1 as u32));
-                    }
-                } else {
-                    table.column(space.bytes(), index)?.put(space, row, value);
-                }
-                Ok(())
-            })?,
         }
         Ok(())
     }
@@ -469,7 +455,7 @@ impl<'v> Copier<'v> {
             }
         }
         let shape = match self.recent.get(record) {
-            _ if record.used() == 0 || self.avoid.is_some() => 0,
+            _ if record.used() == 0 => 0,
             Some(shape) => {
                 sink.write(|editor, _| shape::adopt(&mut editor.space, shape));
                 shape
@@ -593,11 +579,12 @@ impl<'v> Copier<'v> {
         &mut self,
         sink: &mut Sink<'_, S>,
         elements: Elements,
+        level: u16,
     ) -> Result<Elements> {
         let home = sink.carve(ARRAY_SIZE as u64);
         let copy = Elements { offset: home, ..elements };
         let owner = Owner { block: home, column: 0 };
-        let around = Around { in_table: false, above: None, depth: 0 };
+        let around = Around { in_table: false, above: None, depth: 0, level };
         self.column(sink, elements, copy, owner, around)
     }
 
@@ -606,6 +593,7 @@ impl<'v> Copier<'v> {
         &mut self,
         sink: &mut Sink<'_, S>,
         elements: Elements,
+        level: u16,
     ) -> Result<Elements> {
         if !sink.writes() {
             absent::check(self.source, elements, None)?;
@@ -625,7 +613,7 @@ impl<'v> Copier<'v> {
         // None of its elements is missing.
         let gaps = elements.gaps & GAPS_NULL;
         let copy = Elements { offset: home, column, gaps, ..elements };
-        let around = Around { in_table: false, above: None, depth: 0 };
+        let around = Around { in_table: false, above: None, depth: 0, level };
         self.slots(sink, elements, copy, Owner { block: home, column: 0 }, around)
     }
 
@@ -779,7 +767,45 @@ impl<'v> Copier<'v> {
         if column.is_dictionary() {
             self.entries(sink, elements, copy)?;
         }
+        match column.slot() {
+            SlotKind::Tagged | SlotKind::Span => self.spans(sink, elements, copy, around)?,
+            SlotKind::Home => self.leaves |= count > 0,
+            _ => {}
+        }
         Ok(copy)
+    }
+
+    /// Copies what a column's slots lead to, but for containers.
+    fn spans<S: Storage>(
+        &mut self,
+        sink: &mut Sink<'_, S>,
+        elements: Elements,
+        copy: Elements,
+        around: Around,
+    ) -> Result<()> {
+        let may_miss = sink.writes() || around.in_table || around.above.is_some();
+        for index in 0..copy.count {
+            let raw = elements.element(self.source, index)?;
+            match raw.tag {
+                TAG_HOLE if may_miss => {}
+                ..=TAG_SPAN_LAST => {
+                    let value = self.scalar(sink, raw)?;
+                    sink.write(|editor, _| copy.put(&mut editor.space, index, value));
+                }
+                _ => self.leaves = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a slot of a column has a value.
+    fn has_value(&self, column: Elements) -> Result<bool> {
+        for slot in 0..column.count {
+            if column.gap(self.source, slot)?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Copies the texts of a dictionary. Checks that each code has one.
@@ -909,7 +935,12 @@ impl<'v> Copier<'v> {
         }
         let above = match sink.writes() {
             true => None,
-            false => Above::rows(elements),
+            false => {
+                if self.has_value(elements)? {
+                    self.reach(around.level.saturating_add(1))?;
+                }
+                Above::rows(elements)
+            }
         };
         // Without rows there are no orders.
         let copy = Table { ordered: table.ordered && table.rows > 0, ..table };
@@ -923,7 +954,7 @@ impl<'v> Copier<'v> {
         let extras_at = self.extras(sink, table, elements)?;
         let copy = Table { offset: at, shape, extras: extras_at, ..copy };
         sink.write(|editor, _| copy.write_header(&mut editor.space, owner, bits));
-        let around = Around { in_table: true, above, depth: around.depth + 1 };
+        let around = around.below(true, above);
         for index in 0..copy.headers() {
             let column = table.column(source, index)?;
             if column.count != elements.count {
@@ -969,7 +1000,7 @@ impl<'v> Copier<'v> {
 
     /// Makes a table's extras, whose objects are to come. Returns their offset, 0 for none.
     fn extras<S: Storage>(
-        &self,
+        &mut self,
         sink: &mut Sink<'_, S>,
         table: Table,
         rows: Elements,
@@ -992,6 +1023,7 @@ impl<'v> Copier<'v> {
         if extras.count == 0 {
             return Ok(0);
         }
+        self.leaves = true;
         let at = sink.carve(ARRAY_SIZE as u64);
         let data = sink.carve(8 * extras.count as u64);
         let (capacity, tensor) = (extras.count, false);
@@ -1028,11 +1060,14 @@ impl<'v> Copier<'v> {
         };
         let copy = Elements { offset: at + LIST_CHILD, ..child };
         let owner = Owner { block: at, column: 0 };
+        if !writes && !is_run && self.has_value(elements)? {
+            self.reach(around.level.saturating_add(1))?;
+        }
         let above = match writes {
             true => None,
             false => Above::arrays(self.source, elements, list)?,
         };
-        let around = Around { in_table: false, above, depth: around.depth + 1 };
+        let around = around.below(false, above);
         match is_run {
             true => self.slots(sink, child, copy, owner, around)?,
             false => self.column(sink, child, copy, owner, around)?,

@@ -22,6 +22,8 @@ struct Releasing {
     cursor: Cursor,
     /// Its home, 0 for none.
     extra: u32,
+    /// It is a column below an array's, which frees it.
+    is_column: bool,
 }
 
 impl<S: Storage> Editor<S> {
@@ -39,7 +41,7 @@ impl<S: Storage> Editor<S> {
             true => None,
             false => Some(Allowance::new(self.space.bytes(), budget)),
         };
-        let released = self.freeing(|editor| editor.release_node(raw, 0, &mut allowance));
+        let released = self.freeing(|editor| editor.release_node(raw, false, 0, &mut allowance));
         if released.is_err() {
             // Values alias without end: whose handles are stale is not to be told.
             self.handles.reset();
@@ -57,11 +59,13 @@ impl<S: Storage> Editor<S> {
     fn release_node(
         &mut self,
         raw: Raw,
+        is_column: bool,
         above: u16,
         allowance: &mut Option<Allowance>,
     ) -> Result<()> {
-        let Some(releasing) = self.begin_release(raw) else { return Ok(()) };
-        const NONE: Releasing = Releasing { raw: Raw::NULL, cursor: Cursor::NONE, extra: 0 };
+        const NONE: Releasing =
+            Releasing { raw: Raw::NULL, cursor: Cursor::NONE, extra: 0, is_column: false };
+        let Some(releasing) = self.begin_release(raw, is_column) else { return Ok(()) };
         let mut stack = [NONE; CHUNK];
         stack[0] = releasing;
         let mut depth = 1;
@@ -72,26 +76,29 @@ impl<S: Storage> Editor<S> {
             let top = &mut stack[depth - 1];
             match top.cursor.next(self.space.bytes()) {
                 Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST && depth < CHUNK => {
-                    if let Some(releasing) = self.begin_release(raw) {
+                    let is_column = top.cursor.is_column(raw);
+                    if let Some(releasing) = self.begin_release(raw, is_column) {
                         stack[depth] = releasing;
                         depth += 1;
                     }
                 }
                 Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST => {
                     // Damage may hold itself.
-                    let above = above + CHUNK as u16;
+                    let (above, is_column) = (above + CHUNK as u16, top.cursor.is_column(raw));
                     if above > MAX_NESTING {
                         let limit = MAX_NESTING as u64;
                         return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit));
                     }
-                    self.release_node(raw, above, allowance)?;
+                    self.release_node(raw, is_column, above, allowance)?;
                 }
                 Ok(Some((_, raw))) if raw.tag > TAG_IMMEDIATE_LAST => self.release_span(raw),
                 Ok(Some(_)) => {}
                 _ => {
-                    let Releasing { raw, cursor, extra } = *top;
-                    self.release_block(raw, cursor.node);
-                    let extra = (extra != 0).then(|| self.begin_release(Raw::object(extra)));
+                    let Releasing { raw, cursor, extra, is_column } = *top;
+                    if !is_column || !self.space.trusted {
+                        self.release_block(raw, cursor.node);
+                    }
+                    let extra = (extra != 0).then(|| self.begin_release(Raw::object(extra), false));
                     match extra.flatten() {
                         Some(extra) => stack[depth - 1] = extra,
                         None => depth -= 1,
@@ -102,16 +109,22 @@ impl<S: Storage> Editor<S> {
         Ok(())
     }
 
-    fn begin_release(&self, raw: Raw) -> Option<Releasing> {
-        let mut cursor = Cursor::references(self.space.bytes(), raw).ok()?;
+    fn begin_release(&self, raw: Raw, is_column: bool) -> Option<Releasing> {
+        let mut cursor = Cursor::columns(self.space.bytes(), raw).ok()?;
         let extra = cursor.take_extra();
-        Some(Releasing { raw, cursor, extra })
+        Some(Releasing { raw, cursor, extra, is_column })
     }
 
     /// Frees a container whose children are freed. A row is freed with its table.
     pub(super) fn release_block(&mut self, raw: Raw, node: Node) {
         if !self.space.trusted {
-            // Nothing is freed, and columns may be in circles: just its handles are stale.
+            // Nothing is freed, and columns may be in circles: just its handles are stale, and those
+            // of its rows or of arrays in its list.
+            if let Node::Array(elements) = node
+                && elements.column.is_nested()
+            {
+                self.handles.freed::<S>(elements.data.into(), 8);
+            }
             return self.handles.freed::<S>(raw.cell & 0xFFFF_FFFF, 8);
         }
         if row_of(raw.cell).is_some() {
