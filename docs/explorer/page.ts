@@ -260,10 +260,10 @@ function page(): void {
   const write = (path: string[], value: unknown): void => {
     const before = taken();
     const pointer = pointerOf(path);
-    // What was opened here is valid. The editor takes the bytes from the document before.
-    const editor = doc instanceof Editor ? doc : edit(doc, { trusted: true });
-    doc = editor;
     try {
+      // What was opened here is valid. The editor takes the bytes from the document before.
+      const editor = doc instanceof Editor ? doc : edit(doc, { trusted: true });
+      doc = editor;
       editor.setPointer(pointer, value);
     } catch (error) {
       refresh();
@@ -373,11 +373,19 @@ function page(): void {
     }
   };
 
+  /** How many files were chosen. */
+  let turns = 0;
+
   const show = async (file: Uint8Array, title: string, first: string[] = []): Promise<void> => {
     $("name").textContent = `${title} …`;
+    const turn = ++turns;
     try {
-      doc = new Document(load(await run("open", file)));
+      const opened = await run("open", file);
+      // Another file was chosen meanwhile.
+      if (turn !== turns) return;
+      doc = new Document(load(opened));
     } catch (error) {
+      if (turn !== turns) return;
       $("name").textContent = name;
       report(`${title} cannot be shown: ${(error as Error).message}`);
       return;

@@ -20,6 +20,7 @@ import {
   valuesAt,
   wholeIndex,
 } from "./read.js";
+import { Decimal, NumberText } from "./scalar.js";
 import { viewAt } from "./view.js";
 
 /**
@@ -209,7 +210,7 @@ export class Column {
 
   /**
    * The values as floats in memory of their own: NaN where there is no number. It works however the document stores
-   * them, and rounds integers beyond 2⁵³.
+   * them, and rounds decimals and integers beyond 2⁵³.
    */
   toFloat64Array(): Float64Array {
     const { values } = this;
@@ -218,7 +219,8 @@ export class Column {
     }
     return Float64Array.from({ length: this.length }, (_, i) => {
       const value = this.at(i);
-      return typeof value === "number" || typeof value === "bigint" ? Number(value) : NaN;
+      const isNumber = value instanceof Decimal || value instanceof NumberText;
+      return isNumber || typeof value === "number" || typeof value === "bigint" ? Number(value) : NaN;
     });
   }
 

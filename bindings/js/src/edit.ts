@@ -1,6 +1,6 @@
 // livebuf/edit: documents that are edited where their bytes lie.
 
-import { Document, steps } from "./document.js";
+import { Document, pointerOf, steps } from "./document.js";
 import {
   arrange,
   bytesBelow,
@@ -16,9 +16,9 @@ import {
   putCell,
   takesNumber,
 } from "./edit/column.js";
-import { type Fresh, Planner } from "./edit/fresh.js";
+import { type Fresh, heightOf, Planner } from "./edit/fresh.js";
 import { addToRow, costOf, deleteMember, deleteOfRow, renameMember, setMember } from "./edit/object.js";
-import { reserve } from "./edit/space.js";
+import { alloc, auxOf, reserve } from "./edit/space.js";
 import { LivebufError } from "./error.js";
 import { type Key, keyOf } from "./key.js";
 import * as L from "./layout.js";
@@ -71,9 +71,9 @@ export class Editor<T = unknown> extends Document<T> {
       throw new LivebufError("WrongType", "a target is a view, or an array of keys and indexes");
     const cursor = new Cursor(m).toRoot();
     if (!walk(cursor, target as (string | number)[]))
-      throw new LivebufError("NotFound", `there is no ${JSON.stringify(target)}`);
+      throw new LivebufError("NotFound", `there is no ${pointerOf(target as string[])}`);
     if (cursor.kind === SCALAR)
-      throw new LivebufError("WrongType", `${JSON.stringify(target)} is no object and no array`);
+      throw new LivebufError("WrongType", `${pointerOf(target as string[])} is no object and no array`);
     return { cursor, depth: target.length + 1 };
   }
 
@@ -83,14 +83,29 @@ export class Editor<T = unknown> extends Document<T> {
     return found;
   }
 
+  /** The path of an edit whose last step is not given by itself, and that step. */
+  #path(target: unknown): [(string | number)[], string | number | undefined] {
+    if (!Array.isArray(target)) throw new LivebufError("WrongType", "a path is an array of keys and indexes");
+    return [target.slice(0, -1), target.at(-1) as string | number | undefined];
+  }
+
   /** What values become in a container of such a depth. A view of a column's value does not know how deep it is. */
   #plan(depth: number): Planner {
     return new Planner(depth > 0 ? depth : -1, this.memory);
   }
 
-  /** Begins to change the document, which from here on cannot fail. */
-  #begin(size: number): Memory {
+  /** Begins to change the document, which from here on cannot fail. In what goes so many containers nest. */
+  #begin(size: number, planner?: Planner, height = 0): Memory {
     const { memory: m } = this;
+    if (planner !== undefined && planner.epoch !== m.epoch) {
+      throw new LivebufError("BadValue", "a getter or toJSON of the value edited the document that it comes into");
+    }
+    try {
+      const calls = edits++ < 1000 ? 400 : size > 0 ? 20 : 6;
+      descend(calls + 3 * Math.max(planner?.height ?? 0, height));
+    } catch {
+      throw new LivebufError("NoSpace", "the stack has no room for this edit: too many calls are open");
+    }
     reserve(m, size + 1024);
     const flags = m.u8[7]!;
     if (flags !== 0) {
@@ -112,8 +127,7 @@ export class Editor<T = unknown> extends Document<T> {
   set(path: readonly (string | number)[], value: unknown): void;
   set(target: Target, ...rest: [unknown] | [string | number, unknown]): void {
     if (rest.length === 1) {
-      const path = [...(target as (string | number)[])];
-      const last = path.pop();
+      const [path, last] = this.#path(target);
       if (last === undefined) this.replaceRoot(rest[0]);
       else this.set(path, last, rest[0]);
       return;
@@ -127,12 +141,16 @@ export class Editor<T = unknown> extends Document<T> {
     if (cursor.kind === ARRAY) {
       const i = index(cursor, key, cursor.count - 1);
       checkTensor(this.memory, cursor, [node], true);
-      const m = this.#begin(planner.size + slotCost(this.memory, cursor.at, node));
+      const old = new Cursor(this.memory);
+      old.toSlot(cursor.at, cursor.first + i);
+      const m = this.#begin(planner.size + slotCost(this.memory, cursor.at, node), planner, heightOf(old));
       put(m, cursor.at, cursor.first + i, node);
       return;
     }
     const k = planner.key(String(key));
-    const m = this.#begin(planner.size + objectCost(this.memory, cursor, k, node));
+    const member = cursor.clone();
+    const height = member.toMember(k) ? heightOf(member) : 0;
+    const m = this.#begin(planner.size + objectCost(this.memory, cursor, k, node), planner, height);
     if (cursor.kind === ROW) addToRow(m, cursor.at, cursor.row, k, node);
     else setMember(m, cursor.home, k, node);
   }
@@ -141,14 +159,14 @@ export class Editor<T = unknown> extends Document<T> {
   remove(target: Target, key: string | number): boolean;
   /** The same by the whole path to the value: `doc.remove(["users", 0, "name"])`. */
   remove(path: readonly (string | number)[]): boolean;
-  remove(target: Target, key?: string | number): boolean {
-    if (key === undefined) {
-      const path = [...(target as (string | number)[])];
-      key = path.pop();
-      if (key === undefined)
+  remove(target: Target, ...rest: [] | [string | number]): boolean {
+    if (rest.length === 0) {
+      const [path, last] = this.#path(target);
+      if (last === undefined)
         throw new LivebufError("Unsupported", "a document always has a value: replaceRoot sets another");
-      return this.remove(path, key);
+      return this.remove(path, last);
     }
+    const [key] = rest;
     const { cursor } = this.#find(target);
     if (cursor.kind === ARRAY) {
       const i = indexOf(cursor, key);
@@ -157,8 +175,9 @@ export class Editor<T = unknown> extends Document<T> {
       return true;
     }
     const k = keyOf(String(key));
-    if (!cursor.clone().toMember(k)) return false;
-    const m = this.#begin(objectCost(this.memory, cursor, k));
+    const old = cursor.clone();
+    if (!old.toMember(k)) return false;
+    const m = this.#begin(objectCost(this.memory, cursor, k), undefined, heightOf(old));
     return cursor.kind === ROW ? deleteOfRow(m, cursor.at, cursor.row, k) : deleteMember(m, cursor.home, k);
   }
 
@@ -174,10 +193,11 @@ export class Editor<T = unknown> extends Document<T> {
   }
 
   /** Removes elements, and puts others in their place, as `Array.splice` does. Returns those removed, as plain values. */
-  splice(target: Target, start: number, deleteCount = Infinity, ...values: unknown[]): unknown[] {
+  splice(target: Target, start: number, ...rest: [] | [deleteCount: number, ...values: unknown[]]): unknown[] {
     const { cursor } = this.#array(target);
+    const [deleteCount, ...values] = rest.length === 0 ? [Infinity] : rest;
     const from = Math.min(Math.max(wholeIndex(start, cursor.count), 0), cursor.count);
-    const n = Math.max(0, Math.min(Math.trunc(deleteCount) || 0, cursor.count - from));
+    const n = Math.max(0, Math.min(Math.trunc(Number(deleteCount)) || 0, cursor.count - from));
     const removed: unknown[] = [];
     const element = new Cursor(this.memory);
     for (let i = from; i < from + n; i++) {
@@ -198,7 +218,13 @@ export class Editor<T = unknown> extends Document<T> {
     if (all > L.MAX_ELEMENTS) throw new LivebufError("ElementLimit", `an array has at most ${L.MAX_ELEMENTS} elements`);
     checkTensor(this.memory, cursor, items, false);
     const cost = listCost(this.memory, cursor) + spaceOf(this.memory, cursor.at);
-    const m = this.#begin(planner.size + cost + 16 * items.length);
+    const old = new Cursor(this.memory);
+    let height = 0;
+    for (let i = from; i < from + n; i++) {
+      old.toSlot(cursor.at, cursor.first + i);
+      height = Math.max(height, heightOf(old));
+    }
+    const m = this.#begin(planner.size + cost + 16 * items.length, planner, height);
     const header = detach(m, cursor);
     closeSlots(m, header, from, n);
     if (m.u32[(header >>> 2) + 1] === 0 && !isTensor(m, header)) {
@@ -262,7 +288,8 @@ export class Editor<T = unknown> extends Document<T> {
     if (cursor.kind === ROW) {
       const planner = this.#plan(1);
       const node = planner.copy(member);
-      const m = this.#begin(planner.size + objectCost(this.memory, cursor, old) + objectCost(this.memory, cursor, key));
+      const cost = objectCost(this.memory, cursor, old) + objectCost(this.memory, cursor, key);
+      const m = this.#begin(planner.size + cost, planner, heightOf(member));
       deleteOfRow(m, cursor.at, cursor.row, old);
       addToRow(m, cursor.at, cursor.row, key, node);
       return;
@@ -275,7 +302,7 @@ export class Editor<T = unknown> extends Document<T> {
   replaceRoot(value: unknown): void {
     const planner = new Planner(0, this.memory);
     const node = planner.value(value);
-    const m = this.#begin(planner.size);
+    const m = this.#begin(planner.size, planner, heightOf(new Cursor(this.memory).toRoot()));
     putCell(m, 16, 8, node);
   }
 
@@ -285,6 +312,21 @@ export class Editor<T = unknown> extends Document<T> {
     const array = path.slice(0, -1);
     if (path.at(-1) === "-" && this.#find(array).cursor.kind === ARRAY) this.push(array, value);
     else this.set(path, value);
+  }
+
+  /**
+   * Gives the document a state, 128 random bits from which deltas can lead on (FORMAT 8). The next edit ends it, so keep a
+   * copy of the bytes first: `deltaOf` compares them with those after your edits, and gives these the next state.
+   */
+  beginState(): void {
+    const m = this.#begin(0);
+    const aux = auxOf(m) >>> 2;
+    if (m.u32[aux + 5] === 0) {
+      const place = alloc(m, 16);
+      m.u32[aux + 5] = place;
+    }
+    m.u8.set(crypto.getRandomValues(new Uint8Array(16)), m.u32[aux + 5]);
+    m.u8[7] = 2;
   }
 
   /** Bytes in use, and how many of them are free for further edits; the others hold values, shapes, indexes and spare room. */
@@ -318,7 +360,9 @@ function takeOver(from: Memory): Memory {
   m.used = from.used;
   m.valid = from.valid;
   // The views that it gave do not follow their values, so they end.
-  from.used = 0;
+  from.bring = () => {
+    throw new LivebufError("StaleHandle", "this document is edited now: read it through its editor");
+  };
   from.epoch++;
   return m;
 }
@@ -335,6 +379,14 @@ export function create<T = unknown>(value: T): Editor<T> {
   const editor = new Editor<T>(m);
   editor.replaceRoot(value);
   return editor;
+}
+
+/** How many edits there were. The first ones take more of the stack, since engines compile what they call. */
+let edits = 0;
+
+/** Makes so many calls within each other, each with some numbers on the stack, as calls within an edit have. */
+function descend(calls: number, a = 0, b = 0, c = 0, d = 0, e = 0, f = 0): number {
+  return calls === 0 ? a : descend(calls - 1, b, c, d, e, f, a) + 1;
 }
 
 /** The order of two numbers or of two texts. */

@@ -96,6 +96,12 @@ export function bytesOf(source: Source): Uint8Array {
  * Reads a document's header. Bytes that begin at no multiple of 8 are copied, since no typed array can lie over them.
  */
 export function load(source: Source): Memory {
+  if (typeof source !== "object" || source === null || !isSource(source)) {
+    throw new LivebufError(
+      "BadValue",
+      "a document is read from bytes: an ArrayBuffer, a Uint8Array or a Buffer; fromJSON reads text, Partial.blob a Blob",
+    );
+  }
   let bytes = bytesOf(source);
   const head = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < 4 || head.getUint32(0, true) !== 0x46424cab) {

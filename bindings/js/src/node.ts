@@ -3,30 +3,47 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import { Document } from "./document.js";
 import { type EditOptions, Editor, edit } from "./edit.js";
-import { damage } from "./error.js";
+import { damage, LivebufError } from "./error.js";
 import { difference, journalOf, readJournal } from "./journal.js";
 import { HEADER_SIZE } from "./layout.js";
 import { load, Memory } from "./memory.js";
+import { pageOf } from "./partial.js";
 
 /** How a file is opened. */
 export interface FileOptions {
-  /** Bytes that are read at once, a power of two. Default: 65,536. */
+  /** Bytes that are read at once, a power of two of at least 64. Default: 65,536. */
   page?: number;
+}
+
+/** An open file. Once it is closed, the system gives its number to others. */
+class OpenFile {
+  constructor(private number: number) {}
+
+  get descriptor(): number {
+    if (this.number < 0) throw new LivebufError("Io", "the file was closed: open it again");
+    return this.number;
+  }
+
+  close(): void {
+    const { number } = this;
+    this.number = -1;
+    if (number >= 0) closeSync(number);
+  }
 }
 
 /** A document in a file, of which pages are read when a value in them is asked for. */
 export class FileDocument<T = unknown> extends Document<T> {
-  readonly #file: number;
+  readonly #file: OpenFile;
 
   /** @internal By {@link openFile}. */
-  constructor(memory: Memory, file: number) {
+  constructor(memory: Memory, file: OpenFile) {
     super(memory);
     this.#file = file;
   }
 
-  /** Closes the file. What was read before can still be read. */
+  /** Closes the file. What was read before can still be read, and what was not throws LivebufError of kind Io. */
   close(): void {
-    closeSync(this.#file);
+    this.#file.close();
   }
 
   override get bytes(): Uint8Array {
@@ -37,15 +54,16 @@ export class FileDocument<T = unknown> extends Document<T> {
 
 /**
  * Opens a file for reading. A file of any size is opened by its first bytes and its last: others are read when they are
- * needed. Changes that another process left in a journal (LOG 9) are made in memory; nothing is written.
+ * needed. Changes that another process left in a journal (LOG 9) are made in memory; nothing is written. The file must
+ * not change while it is open: pages that are read later would not fit those that are here.
  *
  * @throws LivebufError as `open` does, and what the file system throws.
  */
 export function openFile<T = unknown>(path: string, options: FileOptions = {}): FileDocument<T> {
-  const page = options.page ?? 65_536;
-  const file = openSync(path, "r");
+  const page = pageOf(options.page ?? 65_536);
+  const file = new OpenFile(openSync(path, "r"));
   try {
-    const size = fstatSync(file).size;
+    const size = fstatSync(file.descriptor).size;
     const ranges = readJournal((start, length) => readAt(file, start, length), size);
     const head = ranges?.head ?? readAt(file, 0, Math.min(HEADER_SIZE, size));
     const used = head.length < HEADER_SIZE ? 0 : new DataView(head.buffer, head.byteOffset).getUint32(20, true);
@@ -75,19 +93,19 @@ export function openFile<T = unknown>(path: string, options: FileOptions = {}): 
     };
     return new FileDocument<T>(memory, file);
   } catch (error) {
-    closeSync(file);
+    file.close();
     throw error;
   }
 }
 
 /** A file whose document is edited in memory, and written by {@link commit}. */
 export class FileEditor<T = unknown> extends Editor<T> {
-  readonly #file: number;
+  readonly #file: OpenFile;
   /** The file's bytes, with which those in memory are compared. */
   #written: Uint8Array;
 
   /** @internal By {@link editFile}. */
-  constructor(memory: Memory, file: number) {
+  constructor(memory: Memory, file: OpenFile) {
     super(memory);
     this.#file = file;
     this.#written = this.bytes.slice();
@@ -102,21 +120,21 @@ export class FileEditor<T = unknown> extends Editor<T> {
    */
   commit(): number {
     const { bytes } = this;
+    const { descriptor } = this.#file;
     const changes = difference(this.#written, bytes);
     if (changes.length === 0 && bytes.length === this.#written.length) return 0;
-    const file = this.#file;
-    writeAt(file, journalOf(changes, bytes.length), Math.max(bytes.length, this.#written.length));
-    fsyncSync(file);
-    for (const [at, change] of changes) writeAt(file, change, at);
-    fsyncSync(file);
-    ftruncateSync(file, bytes.length);
+    writeAt(descriptor, journalOf(changes, bytes.length), Math.max(bytes.length, this.#written.length));
+    fsyncSync(descriptor);
+    for (const [at, change] of changes) writeAt(descriptor, change, at);
+    fsyncSync(descriptor);
+    ftruncateSync(descriptor, bytes.length);
     this.#written = bytes.slice();
     return changes.reduce((sum, [, change]) => sum + change.length, 0);
   }
 
   /** Closes the file. Edits that were not committed are lost. */
   close(): void {
-    closeSync(this.#file);
+    this.#file.close();
   }
 }
 
@@ -127,27 +145,28 @@ export class FileEditor<T = unknown> extends Editor<T> {
  * @throws LivebufError as `edit` does, and what the file system throws.
  */
 export function editFile<T = unknown>(path: string, options: EditOptions = {}): FileEditor<T> {
-  const file = openSync(path, "r+");
+  const file = new OpenFile(openSync(path, "r+"));
+  const { descriptor } = file;
   try {
-    const size = fstatSync(file).size;
+    const size = fstatSync(descriptor).size;
     const journal = readJournal((start, length) => readAt(file, start, length), size);
     if (journal !== undefined) {
-      for (const [at, change] of journal.changes) writeAt(file, change, at);
-      fsyncSync(file);
-      ftruncateSync(file, journal.used);
+      for (const [at, change] of journal.changes) writeAt(descriptor, change, at);
+      fsyncSync(descriptor);
+      ftruncateSync(descriptor, journal.used);
     }
-    const memory = load(new Uint8Array(readFileSync(file)));
+    const memory = load(new Uint8Array(readFileSync(descriptor)));
     return new FileEditor<T>(edit(memory.u8, options).memory, file);
   } catch (error) {
-    closeSync(file);
+    file.close();
     throw error;
   }
 }
 
-function readAt(file: number, start: number, length: number): Uint8Array {
+function readAt(file: OpenFile, start: number, length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   for (let done = 0; done < length; ) {
-    const n = readSync(file, bytes, done, length - done, start + done);
+    const n = readSync(file.descriptor, bytes, done, length - done, start + done);
     if (n === 0) throw damage("Truncated", start + done);
     done += n;
   }

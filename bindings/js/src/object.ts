@@ -22,7 +22,7 @@ import {
   shapeKeys,
   slotValue,
 } from "./read.js";
-import { NumberText, raw } from "./scalar.js";
+import { base64, NumberText, raw } from "./scalar.js";
 
 /** How values become plain ones. */
 export interface PlainOptions {
@@ -45,7 +45,9 @@ export function plain(cursor: Cursor, options: PlainOptions = {}): unknown {
 
 /** A value as `JSON.stringify` prints it: plain, with numbers that no double holds by their digits. */
 export function forJSON(cursor: Cursor): unknown {
-  return new Plain(cursor.m, {}, raw).of(cursor, 0);
+  const value = new Plain(cursor.m, {}, raw).of(cursor, 0) as { toJSON?: () => unknown } | null;
+  // It does not ask what a `toJSON` returned for its own.
+  return cursor.kind === SCALAR && typeof value?.toJSON === "function" ? value.toJSON() : value;
 }
 
 /** An object's member, whatever its key is. */
@@ -116,6 +118,8 @@ class Plain {
     const value = cursor.scalar();
     // Many values of a damaged document may be one long text.
     if (typeof value === "string" || value instanceof Uint8Array) this.pay(value.length >>> 6);
+    // Bytes of a document that is edited or shared change with it.
+    if (value instanceof Uint8Array) return this.made === raw ? base64(value) : value.slice();
     return this.number(value);
   }
 

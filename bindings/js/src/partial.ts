@@ -43,7 +43,7 @@ class Missing extends LivebufError {
  *
  * ```ts
  * const doc = await Partial.fetch<Manifest>("https://example.org/manifest.lbuf");
- * const route = await doc.read((root) => toObject(root.routes.at(5)));
+ * const path = await doc.read((root) => root.routes.at(5)?.path);
  * ```
  */
 export class Partial<T = unknown> {
@@ -54,6 +54,8 @@ export class Partial<T = unknown> {
   readonly #fetches: number;
   /** A byte for each page: 1 where it is here. */
   readonly #here: Uint8Array;
+  /** The requests that bring pages now. */
+  readonly #coming = new Map<number, Promise<void>>();
   /** How many requests were made, and how many bytes they brought. */
   readonly stats: { requests: number; bytes: number };
 
@@ -79,10 +81,7 @@ export class Partial<T = unknown> {
    * @throws LivebufError as `open` does, and whatever the source throws.
    */
   static async open<T = unknown>(source: ByteSource, options: PartialOptions = {}): Promise<Partial<T>> {
-    const page = options.page ?? 16_384;
-    if (!(page >= 64 && Number.isInteger(Math.log2(page)))) {
-      throw new RangeError("a page is a power of two of at least 64 bytes");
-    }
+    const page = pageOf(options.page ?? 16_384);
     const head = (await source.read(0, page)).slice();
     checkHead(head);
     const used = new DataView(head.buffer, head.byteOffset).getUint32(20, true);
@@ -149,26 +148,45 @@ export class Partial<T = unknown> {
     let first = Math.floor(from / page);
     const last = Math.ceil(to / page);
     while (first < last) {
-      // Pages that are here already, then those of one request.
-      if (this.#here[first] !== 0) {
-        first++;
-        continue;
+      // Pages that are here already, or on their way to another read; then those of one request.
+      const coming = this.#coming.get(first);
+      if (coming !== undefined) await coming;
+      else if (this.#here[first] !== 0) first++;
+      else {
+        let end = first + 1;
+        while (end < last && this.#here[end] === 0 && !this.#coming.has(end)) end++;
+        const fetched = this.#fetch(first, end);
+        for (let i = first; i < end; i++) this.#coming.set(i, fetched);
+        try {
+          await fetched;
+        } finally {
+          for (let i = first; i < end; i++) this.#coming.delete(i);
+        }
+        first = end;
       }
-      let end = first + 1;
-      while (end < last && this.#here[end] === 0) end++;
-      const start = first * page;
-      const stop = Math.min(end * page, this.length);
-      const bytes = await this.#source.read(start, stop);
-      if (bytes.length < stop - start) {
-        throw new LivebufError("Truncated", `the source ends at byte ${start + bytes.length} of ${this.length}`, start);
-      }
-      this.#memory.u8.set(bytes.subarray(0, stop - start), start);
-      this.#here.fill(1, first, end);
-      this.stats.requests++;
-      this.stats.bytes += bytes.length;
-      first = end;
     }
   }
+
+  /** Fetches some pages. */
+  async #fetch(first: number, end: number): Promise<void> {
+    const page = this.#page;
+    const start = first * page;
+    const stop = Math.min(end * page, this.length);
+    const bytes = await this.#source.read(start, stop);
+    if (bytes.length < stop - start) {
+      throw new LivebufError("Truncated", `the source ends at byte ${start + bytes.length} of ${this.length}`, start);
+    }
+    this.#memory.u8.set(bytes.subarray(0, stop - start), start);
+    this.#here.fill(1, first, end);
+    this.stats.requests++;
+    this.stats.bytes += bytes.length;
+  }
+}
+
+/** The size of pages, if it can be one. */
+export function pageOf(size: number): number {
+  if (size >= 64 && Number.isInteger(Math.log2(size))) return size;
+  throw new RangeError("a page is a power of two of at least 64 bytes");
 }
 
 /** Checks a header as `open` does, though the rest is not here. */

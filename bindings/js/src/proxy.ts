@@ -1,6 +1,7 @@
 // Views as plain objects and arrays, for code that asks for those: `in`, spread, `Array.isArray`, destructuring.
 
-import { get, has, isView, keys, size, stateOf } from "./view.js";
+import { forJSON } from "./object.js";
+import { cursorOf, get, has, isView, keys, size, stateOf } from "./view.js";
 
 const made = new WeakMap<object, object>();
 
@@ -43,9 +44,13 @@ function objectHandler(view: object): ProxyHandler<object> {
   const member = below(view);
   return {
     ...READ_ONLY,
-    get: (target, key) => (typeof key === "string" && has(view, key) ? member(key) : Reflect.get(target, key)),
+    get: (target, key) => {
+      if (typeof key === "string" && has(view, key)) return member(key);
+      return key === "toJSON" ? () => forJSON(cursorOf(view)) : Reflect.get(target, key);
+    },
     has: (target, key) => (typeof key === "string" && has(view, key)) || Reflect.has(target, key),
-    ownKeys: () => keys(view),
+    // Damage may have a key twice, which an object cannot.
+    ownKeys: () => [...new Set(keys(view))],
     getOwnPropertyDescriptor: (_, key) =>
       typeof key === "string" && has(view, key)
         ? { value: member(key), enumerable: true, configurable: true, writable: false }
@@ -61,6 +66,7 @@ function arrayHandler(view: object): ProxyHandler<object> {
     ...READ_ONLY,
     get: (target, key, receiver) => {
       if (key === "length") return size(view);
+      if (key === "toJSON") return () => forJSON(cursorOf(view));
       const i = index(key);
       return i < 0 ? Reflect.get(target, key, receiver) : element(i);
     },

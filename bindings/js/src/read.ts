@@ -296,7 +296,7 @@ function rareValue(m: Memory, tag: number, cell: number): unknown {
       case L.DATE_TIME:
         return new LocalDateTime(m.int64(cell));
       case L.UUID:
-        return new Uuid(m.bytes(spanStart(m, cell), spanLength(m, cell)));
+        return new Uuid(m.bytes(spanStart(m, cell), spanLength(m, cell)).slice());
       case L.LARGE_DECIMAL: {
         const bytes = m.bytes(spanStart(m, cell), spanLength(m, cell));
         if (bytes.length !== 17) throw damage("BadCell", cell);
@@ -376,7 +376,7 @@ export function slotValue(m: Memory, header: number, slot: number): unknown {
     case L.DECIMALS:
       return cellValue(m, L.DECIMAL, slotAt(m, header, slot, 8));
     case L.UUIDS:
-      return new Uuid(m.bytes(slotAt(m, header, slot, 16), 16));
+      return new Uuid(m.bytes(slotAt(m, header, slot, 16), 16).slice());
     case L.F16:
       return half(u16At(m.u8, slotAt(m, header, slot, 2)));
     case L.BOOL8:

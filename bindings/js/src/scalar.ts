@@ -19,7 +19,9 @@ export class Float {
 /** A number that no float and no integer of 64 bits holds, as it was written. */
 export class NumberText {
   constructor(readonly text: string) {
-    if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)) throw bad("number of JSON", text);
+    if (typeof text !== "string" || !/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)) {
+      throw bad("number of JSON as a string", text);
+    }
   }
   valueOf(): number {
     return Number(this.text);
@@ -40,7 +42,7 @@ export class Decimal {
     readonly scale: number,
   ) {
     const size = coefficient < 0n ? -coefficient : coefficient;
-    if (size >= 10n ** 38n || !(scale >= 0 && scale <= 38 && Number.isInteger(scale))) {
+    if (typeof size !== "bigint" || size >= 10n ** 38n || !(scale >= 0 && scale <= 38 && Number.isInteger(scale))) {
       throw bad("decimal of at most 38 digits", `${coefficient}e-${scale}`);
     }
   }
@@ -119,8 +121,8 @@ function split(microseconds: bigint): [number, number] {
 }
 
 function checkMicroseconds(microseconds: bigint): void {
-  if (!(microseconds >= -719_162n * DAY && microseconds < 2_932_897n * DAY)) {
-    throw bad("date and time of years 1 to 9999", microseconds);
+  if (!(typeof microseconds === "bigint" && microseconds >= -719_162n * DAY && microseconds < 2_932_897n * DAY)) {
+    throw bad("date and time of years 1 to 9999 in microseconds, as a bigint", microseconds);
   }
 }
 
@@ -173,7 +175,7 @@ export class Timestamp {
 export class Uuid {
   /** 16 bytes, in the order of the text. */
   constructor(readonly bytes: Uint8Array) {
-    if (bytes.length !== 16) throw bad("UUID of 16 bytes", `${bytes.length} bytes`);
+    if (!(bytes instanceof Uint8Array && bytes.length === 16)) throw bad("UUID of 16 bytes", bytes);
   }
   static from(text: string): Uuid {
     if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)) throw bad("UUID", text);
@@ -275,3 +277,7 @@ export function floatText(x: number): string {
   // `toExponential` has as many digits as are needed, too.
   return x.toExponential();
 }
+
+/** Bytes as base64 (RFC 4648, section 4). */
+export const base64 = (bytes: Uint8Array): string =>
+  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));

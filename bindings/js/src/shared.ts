@@ -2,7 +2,7 @@
 
 import { Document } from "./document.js";
 import { type Editor, edit } from "./edit.js";
-import { LivebufError } from "./error.js";
+import { damage, LivebufError } from "./error.js";
 import { difference } from "./journal.js";
 import { bytesOf, load, type Source } from "./memory.js";
 import { isView, toObject, type View } from "./view.js";
@@ -13,6 +13,12 @@ const SEQUENCE = 0;
 const LOCK = 1;
 /** Milliseconds that readers wait for one change, and writers for each other. A change takes microseconds. */
 const WAIT = 10_000;
+
+/** What a reader or writer returned, by itself: a view as plain values, and bytes in memory of their own. */
+function owned<R>(result: R): R {
+  if (isView(result)) return toObject(result) as R;
+  return result instanceof Uint8Array ? (result.slice() as R) : result;
+}
 
 /** How a shared document is made. */
 export interface SharedOptions {
@@ -51,6 +57,7 @@ export class SharedDocument<T = unknown> {
 
   /** The document in a buffer that {@link create} made, in this thread or in another one. */
   static attach<T = unknown>(buffer: SharedArrayBuffer): SharedDocument<T> {
+    if (buffer.byteLength < HEAD) throw damage("NotADocument", 0);
     load(new Uint8Array(buffer, HEAD));
     return new SharedDocument<T>(buffer);
   }
@@ -62,7 +69,7 @@ export class SharedDocument<T = unknown> {
 
   /**
    * Calls `reader` with the root, again if a writer changed the document meanwhile. What it returns must not read later:
-   * a view is returned as plain values.
+   * a view is returned as plain values, and bytes are copied.
    *
    * @throws LivebufError of kind Io if a change has not ended after `timeout` milliseconds (default: 10,000).
    */
@@ -85,7 +92,7 @@ export class SharedDocument<T = unknown> {
         }
         const { document } = this.#seen;
         result = reader(document.root, document);
-        if (isView(result)) result = toObject(result) as R;
+        result = owned(result);
       } catch (thrown) {
         [error, failed] = [thrown, true];
       }
@@ -146,6 +153,12 @@ export class SharedDocument<T = unknown> {
       }
       this.#draft = undefined;
       const result = writer(draft.editor);
+      if (typeof (result as { then?: unknown } | null)?.then === "function") {
+        throw new LivebufError(
+          "BadValue",
+          "an edit of a shared document is no async function: it ends before it returns",
+        );
+      }
       const { bytes } = draft.editor;
       if (bytes.length > shared.length) {
         throw new LivebufError(
@@ -161,7 +174,7 @@ export class SharedDocument<T = unknown> {
         Atomics.notify(head, SEQUENCE);
       }
       this.#draft = { sequence: Atomics.load(head, SEQUENCE), editor: draft.editor };
-      return (isView(result) ? toObject(result) : result) as R;
+      return owned(result);
     } finally {
       Atomics.store(head, LOCK, 0);
       Atomics.notify(head, LOCK, 1);

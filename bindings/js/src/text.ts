@@ -5,7 +5,7 @@ import { textAt } from "./key.js";
 import * as L from "./layout.js";
 import type { Memory } from "./memory.js";
 import { ARRAY, type Cursor, isFloat, Members, Cursor as Place, SCALAR } from "./read.js";
-import { floatText } from "./scalar.js";
+import { base64, floatText } from "./scalar.js";
 
 /** How a document is printed. */
 export interface TextOptions {
@@ -113,6 +113,3 @@ class Printer {
 const quote = (text: string): string => (ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`);
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what JSON escapes
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
-
-/** Bytes as base64 (RFC 4648, section 4). */
-const base64 = (bytes: Uint8Array): string => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));

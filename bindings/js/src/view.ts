@@ -22,7 +22,7 @@ import {
   slotValue,
   wholeIndex,
 } from "./read.js";
-import type { Decimal, LocalDate, LocalDateTime, LocalTime, NumberText, Timestamp, Uuid } from "./scalar.js";
+import type { Decimal, Float, LocalDate, LocalDateTime, LocalTime, NumberText, Timestamp, Uuid } from "./scalar.js";
 
 /** Values that are no containers. */
 export type Scalar =
@@ -44,11 +44,19 @@ export type Scalar =
 /** A value of type `T` as it is read in place: objects have a getter for each member, arrays are {@link ArrayView}. */
 export type View<T> = T extends Scalar
   ? T
-  : T extends readonly (infer E)[]
-    ? ArrayView<E>
-    : T extends object
-      ? ObjectView<T>
-      : unknown;
+  : T extends Date
+    ? Timestamp
+    : T extends Float
+      ? number
+      : T extends readonly (infer E)[]
+        ? ArrayView<E>
+        : T extends { readonly BYTES_PER_ELEMENT: number; [Symbol.iterator](): IterableIterator<infer E> }
+          ? ArrayView<E>
+          : T extends ReadonlyMap<string, infer E>
+            ? ObjectView<Record<string, E>>
+            : T extends object
+              ? ObjectView<T>
+              : unknown;
 
 /** An object of a document. Members are read when they are asked for. It iterates over keys and values. */
 export type ObjectView<T = Record<string, unknown>> = { readonly [K in keyof T]: View<T[K]> } & {
@@ -225,7 +233,8 @@ const getterOf = (i: number): ((this: Base) => unknown) => {
 
 /** What a view is of; for the modules of this package. */
 export function stateOf(view: object): State {
-  const state = Base.is(view) ? Base.state(view) : proxied.get(view);
+  const some = typeof view === "object" && view !== null;
+  const state = some ? (Base.is(view) ? Base.state(view) : proxied.get(view)) : undefined;
   if (state === undefined) throw new TypeError("this is no object or array of a document");
   return state;
 }
@@ -471,20 +480,20 @@ export class ArrayView<E = unknown> extends Base {
     return lengthOf(Base.state(this));
   }
   /** Element i; from the end if i is negative. `undefined` if there is none. */
-  at(i: number): View<E> {
-    return elementOf(Base.state(this), i) as View<E>;
+  at(i: number): View<E> | undefined {
+    return elementOf(Base.state(this), i) as View<E> | undefined;
   }
   *[Symbol.iterator](): IterableIterator<View<E>> {
-    for (let i = 0; i < this.length; i++) yield this.at(i);
+    for (let i = 0; i < this.length; i++) yield this.at(i)!;
   }
   *entries(): IterableIterator<[number, View<E>]> {
-    for (let i = 0; i < this.length; i++) yield [i, this.at(i)];
+    for (let i = 0; i < this.length; i++) yield [i, this.at(i)!];
   }
   forEach(each: (value: View<E>, i: number) => void): void {
-    for (let i = 0; i < this.length; i++) each(this.at(i), i);
+    for (let i = 0; i < this.length; i++) each(this.at(i)!, i);
   }
   map<R>(each: (value: View<E>, i: number) => R): R[] {
-    return Array.from({ length: this.length }, (_, i) => each(this.at(i), i));
+    return Array.from({ length: this.length }, (_, i) => each(this.at(i)!, i));
   }
   filter(test: (value: View<E>, i: number) => unknown): View<E>[] {
     return [...this].filter(test);
@@ -494,7 +503,7 @@ export class ArrayView<E = unknown> extends Base {
     return i < 0 ? undefined : this.at(i);
   }
   findIndex(test: (value: View<E>, i: number) => unknown): number {
-    for (let i = 0; i < this.length; i++) if (test(this.at(i), i)) return i;
+    for (let i = 0; i < this.length; i++) if (test(this.at(i)!, i)) return i;
     return -1;
   }
   some(test: (value: View<E>, i: number) => unknown): boolean {
@@ -505,13 +514,13 @@ export class ArrayView<E = unknown> extends Base {
   }
   reduce<R>(each: (result: R, value: View<E>, i: number) => R, first: R): R {
     let result = first;
-    for (let i = 0; i < this.length; i++) result = each(result, this.at(i), i);
+    for (let i = 0; i < this.length; i++) result = each(result, this.at(i)!, i);
     return result;
   }
   /** Elements from `start` up to `end`, as an array. */
   slice(start?: number, end?: number): View<E>[] {
     const all = Array.from({ length: this.length }, (_, i) => i);
-    return all.slice(start, end).map((i) => this.at(i));
+    return all.slice(start, end).map((i) => this.at(i)!);
   }
   /**
    * The values of all elements at a path of keys, as a column: typed arrays over the document's bytes where it stores

@@ -108,7 +108,7 @@ test("values are encoded to the same bytes; views and columns read them", { skip
     return {
       bytes: [...bytes],
       text: [...livebuf.fromJSON('{"id": 9007199254740993, "x": [1.5, 2e400]}')],
-      name: doc.root.users.at(7).name,
+      name: doc.root.users.at(7)!.name,
       key: doc.root.constructor as unknown,
       kind: numbers.constructor.name,
       sum: (numbers as Float32Array).reduce((a, b) => a + b, 0),
@@ -158,7 +158,7 @@ test("damage is found, and parts of a file are read", { skip }, async () => {
       }
     });
     const partial = await livebuf.Partial.blob<typeof value>(new Blob([bytes]), { page: 256 });
-    const name = await partial.read((root) => root.users.at(30).name);
+    const name = await partial.read((root) => root.users.at(30)!.name);
     return { kinds, name, part: partial.stats.bytes < bytes.length };
   }, value);
   assert.deepEqual(found.kinds.slice(0, 2), ["Truncated", "NotADocument"]);

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { applyDelta, deltaOf, digest, invertDelta, readDelta, sha256, stateOf, writeDelta } from "../src/delta.js";
+import { edit } from "../src/edit.js";
 import { encode } from "../src/encode.js";
 import { get, LivebufError, open } from "../src/index.js";
 import { isValid } from "../src/validate.js";
@@ -175,4 +176,27 @@ test("long keys of many rows are no damage", () => {
   const bytes = encode(rows);
   assert.ok(bytes.length < 20_000);
   assert.equal(digest(open(bytes)).length, 32);
+});
+
+test("an editor gives its document a state, from which deltas lead on", () => {
+  const source = edit(encode({ lap: 55, rows: [{ t: "a text that is long" }, { t: "another one that is" }] }));
+  assert.throws(() => deltaOf(source.bytes, source.bytes.slice()), isBad);
+  source.beginState();
+  assert.ok(isValid(source.bytes));
+  const first = stateOf(source.bytes);
+  let copy: Uint8Array = source.bytes.slice();
+  for (const change of [
+    () => source.set(["lap"], 56),
+    () => source.remove(["rows", 0]),
+    () => source.push(["rows"], { t: 5, more: [1, 2] }),
+  ]) {
+    const base = source.bytes.slice();
+    change();
+    assert.equal(stateOf(source.bytes), undefined);
+    const delta = writeDelta(deltaOf(base, source.bytes));
+    copy = applyDelta(copy, readDelta(delta));
+    assert.equal(hex(copy), hex(source.bytes));
+    assert.equal(hex(applyDelta(copy.slice(), invertDelta(readDelta(delta)))), hex(base));
+  }
+  assert.notEqual(hex(stateOf(copy)!), hex(first!));
 });

@@ -873,3 +873,119 @@ test("nulls beside a text that is too long for its dictionary", () => {
     is(doc, rows);
   }
 });
+
+test("a value whose code edits the document that it comes into is refused, and nothing is spoiled", () => {
+  const refused = { kind: "BadValue", message: /edited the document/ };
+  const rows = create({
+    q: [
+      { a: 1, b: "t" },
+      { a: 2, b: "u" },
+      { a: 3, b: "v" },
+    ],
+  });
+  const pushed = {
+    toJSON() {
+      rows.set(["q"], "replaced");
+      return { a: 4 };
+    },
+  };
+  assert.throws(() => rows.push(["q"], pushed), refused);
+  validate(rows.bytes);
+  assert.deepEqual(rows.toObject(), { q: "replaced" });
+
+  const removed = create<Record<string, unknown>>({ q: [1, 2, 3], s: "a text that is long" });
+  const getter = (): unknown => ({
+    get x() {
+      removed.remove(["q"]);
+      removed.set(["z"], "text text text text");
+      return 1;
+    },
+  });
+  for (const edits of [
+    () => removed.push(["q"], getter()),
+    () => removed.set(["q", 0], getter()),
+    () => removed.set(["q"], getter()),
+    () => removed.splice(["q"], 0, 1, getter()),
+    () => removed.replaceRoot(getter()),
+  ]) {
+    removed.set(["q"], [1, 2, 3]);
+    assert.throws(edits, refused);
+    validate(removed.bytes);
+  }
+});
+
+test("an edit for which the stack has no room changes nothing", () => {
+  const base = encode({ rows: Array.from({ length: 20 }, (_, i) => ({ id: i, t: `text ${i}`, n: { x: i } })) });
+  const edits: ((doc: Editor) => void)[] = [
+    (doc) => doc.replaceRoot({ a: [1, 2, 3] }),
+    (doc) => doc.push(["rows"], { id: "another", t: [{ deep: [[1]] }] }),
+    (doc) => doc.remove(["rows"]),
+    (doc) => void doc.splice(["rows"], 3, 5, "text"),
+    (doc) => doc.set(["n"], 5),
+    (doc) => doc.set(["rows", 3, "id"], 2 ** 40),
+    (doc) => doc.set(["rows", 3, "t"], { of: "another type" }),
+    (doc) => doc.rename(["rows", 5], "id", "a key that is no column's"),
+  ];
+  const within = (calls: number, then: () => void): number => {
+    if (calls > 0) return within(calls - 1, then) + 1;
+    then();
+    return 0;
+  };
+  const attempt = (change: (doc: Editor) => void, calls: number): boolean => {
+    const doc = edit(base.slice());
+    let done = true;
+    try {
+      within(calls, () => change(doc));
+    } catch {
+      done = false;
+    }
+    validate(doc.bytes);
+    if (!done) assert.deepEqual(doc.toObject(), open(base).toObject());
+    return done;
+  };
+  for (const change of edits) {
+    let calls = 100;
+    while (attempt(change, calls)) calls += 100;
+    for (const least = calls - 300; calls > least; calls--) attempt(change, calls);
+    assert.ok(attempt(change, calls - 2000));
+  }
+});
+
+test("what was taken out of a document does not change with it", () => {
+  const id = "550e8400-e29b-41d4-a716-446655440000";
+  const bytes = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9);
+  const doc = create<unknown[]>([
+    { id: Uuid.from(id), b: bytes.slice() },
+    { id: Uuid.from(id), b: bytes.slice() },
+  ]);
+  const kept = doc.toObject() as { id: Uuid; b: Uint8Array }[];
+  const read = (doc.get(0) as { id: Uuid }).id;
+  kept.push(...(doc.splice([], 0, 2) as typeof kept));
+  doc.push([], "another text that is long", "and a text that is longer than it");
+  assert.equal(String(read), id);
+  assert.equal(kept.length, 4);
+  for (const value of kept) assert.deepEqual([String(value.id), value.b], [id, bytes]);
+});
+
+test("an edit without its key or path is refused", () => {
+  const doc = create<Record<string, unknown>>({ names: ["names", 0], o: { k: "v" }, n: [1, 2, 3] });
+  const refused = { kind: "WrongType" };
+  assert.throws(() => doc.remove(doc.root.names as []), refused);
+  assert.throws(() => doc.set(doc.root.o as [], "x"), refused);
+  assert.throws(() => doc.set(undefined as unknown as [], 1), refused);
+  assert.equal(doc.remove(["names"], undefined as unknown as string), false);
+  assert.deepEqual(doc.splice(["n"], 1, undefined as unknown as number), []);
+  assert.deepEqual(doc.splice(["n"], 1), [2, 3]);
+  assert.throws(() => doc.push(["n", 7n as unknown as number], 5), { kind: "NotFound", message: /no \/n\/7$/ });
+  assert.deepEqual(doc.toObject(), { names: ["names", 0], o: { k: "v" }, n: [1] });
+});
+
+test("a document that was opened to be read says that it is edited now", () => {
+  const doc = open<{ a: { b: number } }>(encode({ a: { b: 1 } }));
+  const { root } = doc;
+  const editor = edit(doc);
+  editor.set(["a", "b"], 2);
+  for (const read of [() => doc.get("a", "b"), () => root.a.b, () => doc.toText()]) {
+    assert.throws(read, { kind: "StaleHandle", message: /read it through its editor/ });
+  }
+});

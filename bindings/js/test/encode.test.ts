@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { create } from "../src/edit.js";
 import { decode, encode, fromJSON } from "../src/encode.js";
 import {
+  type ArrayView,
   Decimal,
   Float,
   LivebufError,
@@ -382,4 +384,37 @@ test("text and keys that are cut or changed anywhere never crash", () => {
       assert.deepEqual(encode(open(document)), document);
     }
   }
+});
+
+test("what toJSON returns is encoded as the value that it is", () => {
+  const view = open(encode({ a: [1, 2], b: "x" })).root as object;
+  const other = open(encode([1]));
+  for (const [made, text] of [
+    [view, '{"a":[1,2],"b":"x"}'],
+    [other, "[1]"],
+    [new Date(0), '"1970-01-01T00:00:00Z"'],
+    [new Uint8Array([1, 2]), '"AQI="'],
+    [Decimal.from("1.5"), "1.5"],
+    [new Number(5), "5"],
+    [undefined, "null"],
+    [{ toJSON: () => [1n] }, "[1]"],
+  ] as const) {
+    const value = { v: { toJSON: () => made } };
+    assert.equal(open(encode(value)).toText(), `{"v":${text}}`);
+    assert.equal(create(value).toText(), `{"v":${text}}`);
+  }
+  const endless = (): object => ({ toJSON: endless });
+  fails(() => encode(endless()), "NestingLimit");
+  const rows = open(encode([{ x: 1 }, { x: 2 }])).root as ArrayView;
+  assert.equal(open(encode({ c: rows.column("x") })).toText(), '{"c":[1,2]}');
+});
+
+test("classes take no other types than they say", () => {
+  fails(() => new NumberText(5 as unknown as string), "BadValue");
+  fails(() => new Timestamp(5 as unknown as bigint), "BadValue");
+  fails(() => new LocalDateTime(5 as unknown as bigint), "BadValue");
+  fails(() => new Decimal(5 as unknown as bigint, 0), "BadValue");
+  fails(() => new Uuid("0123456789abcdef" as unknown as Uint8Array), "BadValue");
+  fails(() => open("text" as unknown as Uint8Array), "BadValue");
+  fails(() => open(null as unknown as Uint8Array), "BadValue");
 });

@@ -2,7 +2,17 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -38,10 +48,10 @@ function fileOf(bytes: Uint8Array): string {
 test("a file is read by pages", () => {
   const path = fileOf(encode(value));
   const file = openFile<Value>(path, { page: 4096 });
-  assert.equal(file.root.users.at(4321).name, "the user of number 4321");
+  assert.equal(file.root.users.at(4321)!.name, "the user of number 4321");
   // Cut to nothing, it still has what was read, and nothing else.
   writeFileSync(path, "");
-  assert.equal(file.root.users.at(4321).name, "the user of number 4321");
+  assert.equal(file.root.users.at(4321)!.name, "the user of number 4321");
   assert.throws(() => file.toObject(), LivebufError);
   file.close();
 });
@@ -156,4 +166,25 @@ test("files that are no documents, and none", () => {
   assert.equal(kind(encode(value).subarray(0, 5000)), "Truncated");
   assert.equal(kind(encode(value).subarray(0, 12)), "Truncated");
   assert.throws(() => openFile(join(folder, "missing")), { code: "ENOENT" });
+});
+
+test("a file that was closed is neither read nor written, though the system gives its number to another", () => {
+  const [path, other] = [fileOf(encode({ a: "x".repeat(200_000), n: 1 })), fileOf(Buffer.alloc(400_000, "precious "))];
+  const before = readFileSync(other);
+  const closed = (error: unknown): boolean => error instanceof LivebufError && error.kind === "Io";
+  const editor = editFile(path);
+  const reader = openFile(path);
+  assert.equal(reader.get("n"), 1);
+  editor.set(["n"], 2);
+  editor.close();
+  reader.close();
+  const files = [openSync(other, "r+"), openSync(other, "r+")];
+  assert.throws(() => editor.commit(), closed);
+  assert.throws(() => reader.get("a"), closed);
+  assert.equal(reader.get("n"), 1);
+  editor.close();
+  reader.close();
+  assert.ok(readFileSync(other).equals(before));
+  for (const file of files) closeSync(file);
+  assert.throws(() => openFile(path, { page: NaN }), RangeError);
 });

@@ -79,7 +79,7 @@ test("a few values of a large document take a few requests", async () => {
     const doc = await Partial.fetch<Routes>(url, { page: 4096 });
     assert.equal(doc.length, bytes.length);
     assert.equal(await doc.read((root) => root.title), "a manifest");
-    assert.equal(await doc.read((root) => root.routes.at(12_345).path), value.routes[12_345]!.path);
+    assert.equal(await doc.read((root) => root.routes.at(12_345)!.path), value.routes[12_345]!.path);
     assert.deepEqual(await doc.read((root) => root.routes.at(777)), value.routes[777]);
     assert.deepEqual(await doc.read((root) => toObject(root.byName["name 4321"]!)), { n: 4321 });
     assert.equal(await doc.read((root) => has(root.byName, "name 5000")), false);
@@ -88,7 +88,7 @@ test("a few values of a large document take a few requests", async () => {
     assert.equal(doc.stats.requests, requests.length);
     // What is here is not fetched again.
     const before = requests.length;
-    assert.equal(await doc.read((root) => root.routes.at(12_345).path), value.routes[12_345]!.path);
+    assert.equal(await doc.read((root) => root.routes.at(12_345)!.path), value.routes[12_345]!.path);
     assert.equal(requests.length, before);
   });
 });
@@ -172,14 +172,14 @@ test("what is read outside of read says so, and encode reads within it", async (
   await rejects(
     doc.read(async (root) => {
       await null;
-      return root.routes.at(9000).path;
+      return root.routes.at(9000)!.path;
     }),
     "Unsupported",
     /within/,
   );
   const [routes] = await doc.read((root) => [root.routes]);
   assert.throws(
-    () => routes!.at(15_000).path,
+    () => routes!.at(15_000)!.path,
     (error) => error instanceof LivebufError,
   );
   const part = await doc.read((root) => encode(root.routes.at(4003)));
@@ -293,4 +293,15 @@ test("errors of the reader reach the caller, and a read that would never end is 
     "BudgetExceeded",
     /fetches/,
   );
+});
+
+test("reads at the same time fetch a page once", async () => {
+  await serve(async (url, requests) => {
+    const doc = await Partial.fetch<Routes>(url, { page: 4096 });
+    const read = (): Promise<string> => doc.read((root) => root.routes.at(19_999)!.path);
+    const paths = await Promise.all(Array.from({ length: 50 }, read));
+    assert.deepEqual([...new Set(paths)], [value.routes[19_999]!.path]);
+    assert.ok(requests.length < 12, `${requests.length} requests`);
+    assert.equal(doc.stats.requests, requests.length);
+  });
 });

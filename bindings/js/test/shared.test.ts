@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import type { Editor } from "../src/edit.js";
 import { encode } from "../src/encode.js";
-import type { LivebufError } from "../src/index.js";
+import { type LivebufError, Uuid } from "../src/index.js";
 import { SharedDocument } from "../src/shared.js";
 import { isValid } from "../src/validate.js";
 
@@ -140,6 +141,38 @@ if (!isMainThread) {
     );
     assert.throws(
       () => SharedDocument.attach(new SharedArrayBuffer(256)),
+      (error: LivebufError) => error.kind === "NotADocument",
+    );
+  });
+  test("what is read stays as it was, and an edit is no async function", async () => {
+    const [first, second] = ["550e8400-e29b-41d4-a716-446655440000", "00000000-0000-0000-0000-000000000001"];
+    const bytes = (of: number): Uint8Array => new Uint8Array(9).fill(of);
+    const shared = SharedDocument.create<{ u: Uuid; b: Uint8Array; n: number }>(
+      encode({ u: Uuid.from(first), b: bytes(1), n: 0 }),
+    );
+    const [u, b] = [shared.read((root) => root.u), shared.read((root) => root.b)];
+    shared.edit((document) => {
+      document.set(["u"], Uuid.from(second));
+      document.set(["b"], bytes(2));
+    });
+    assert.deepEqual([String(u), b], [first, bytes(1)]);
+    const late = async (document: Editor<{ n: number }>): Promise<void> => {
+      document.set(["n"], 7);
+      await null;
+      document.set(["n"], 8);
+    };
+    assert.throws(
+      () => shared.edit(late as never),
+      (error: LivebufError) => error.kind === "BadValue",
+    );
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    shared.edit((document) => document.set(["b"], bytes(3)));
+    assert.equal(
+      shared.read((root) => root.n),
+      0,
+    );
+    assert.throws(
+      () => SharedDocument.attach(new SharedArrayBuffer(8)),
       (error: LivebufError) => error.kind === "NotADocument",
     );
   });

@@ -22,8 +22,8 @@ test("views have the types of an interface", () => {
     expectTypeOf(root.id).toEqualTypeOf<bigint>();
     expectTypeOf(root.at).toEqualTypeOf<Timestamp>();
     expectTypeOf(root.lines).toEqualTypeOf<ArrayView<Order["lines"][number]>>();
-    expectTypeOf(root.lines.at(0).product).toEqualTypeOf<string>();
-    expectTypeOf(root.lines.at(0).note).toEqualTypeOf<string | null | undefined>();
+    expectTypeOf(root.lines.at(0)?.product).toEqualTypeOf<string | undefined>();
+    expectTypeOf(root.lines.at(0)!.note).toEqualTypeOf<string | null | undefined>();
     expectTypeOf(root.tags.map((tag) => tag.length)).toEqualTypeOf<number[]>();
     expectTypeOf(root.address?.city).toEqualTypeOf<string | undefined>();
     expectTypeOf(open<Order>(bytes).toObject()).toEqualTypeOf<Order>();
@@ -44,14 +44,14 @@ test("documents that are edited, shared or fetched have them, too", () => {
     const editor = edit<Order>(bytes);
     expectTypeOf(editor).toEqualTypeOf<Editor<Order>>();
     expectTypeOf(editor.root).toEqualTypeOf<View<Order>>();
-    expectTypeOf(editor.root.lines.at(0).count).toEqualTypeOf<number>();
+    expectTypeOf(editor.root.lines.at(0)!.count).toEqualTypeOf<number>();
     expectTypeOf(edit(open<Order>(bytes)).root.id).toEqualTypeOf<bigint>();
     expectTypeOf(create({ a: [1], b: "text" }).root.a).toEqualTypeOf<ArrayView<number>>();
     expectTypeOf(decode<Order>(bytes)).toEqualTypeOf<Order>();
     expectTypeOf(decode(bytes)).toBeUnknown();
 
     const partial = await Partial.blob<Order>(new Blob([bytes]));
-    expectTypeOf(await partial.read((root) => root.lines.at(0).product)).toEqualTypeOf<string>();
+    expectTypeOf(await partial.read((root) => root.lines.at(0)!.product)).toEqualTypeOf<string>();
     expectTypeOf(await partial.read((_, document) => document.toObject())).toEqualTypeOf<Order>();
     expectTypeOf(await partial.read((root) => root.tags.map((tag) => tag.length))).toEqualTypeOf<number[]>();
 

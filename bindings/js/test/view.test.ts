@@ -476,3 +476,28 @@ test("a proxy is taken for a plain object", () => {
   const many = proxy(doc(`[${Array(9).fill('{"k":{"n":1}}').join(",")}]`).root);
   assert.equal(many.filter((row: { k: { n: number } }) => row.k.n === 1).length, 9);
 });
+
+test("JSON.stringify prints bytes, and values that are the whole document", () => {
+  const printed = (value: unknown): unknown => JSON.parse(JSON.stringify(open(encode(value))));
+  const id = "550e8400-e29b-41d4-a716-446655440000";
+  assert.deepEqual(printed({ a: new Uint8Array([1, 2]) }), { a: "AQI=" });
+  assert.equal(printed(new Uint8Array([1, 2])), "AQI=");
+  assert.equal(printed(Decimal.from("1.50")), 1.5);
+  assert.equal(printed(new Date(0)), "1970-01-01T00:00:00Z");
+  assert.equal(printed(Uuid.from(id)), id);
+  assert.equal(printed(new LocalDate(5)), "1970-01-06");
+  assert.equal(printed(2n ** 60n), 2 ** 60);
+  assert.deepEqual(JSON.parse(JSON.stringify(proxy(open(encode({ id: 2n ** 60n })).root))), { id: 2 ** 60 });
+  assert.deepEqual(JSON.parse(JSON.stringify(proxy(open(encode([2n ** 60n])).root))), [2 ** 60]);
+});
+
+test("floats of columns of decimals and long numbers", () => {
+  const prices = [1, 2, 3].map((i) => ({ p: Decimal.from(`${i}.50`), q: new NumberText(`${i}e3`) }));
+  const rows = open(encode(prices)).root as ArrayView;
+  assert.deepEqual([...rows.column("p").toFloat64Array()], [1.5, 2.5, 3.5]);
+  assert.deepEqual([...rows.column("q").toFloat64Array()], [1000, 2000, 3000]);
+});
+
+test("what is no view is no view", () => {
+  for (const value of [5, null, "text", {}]) assert.throws(() => keys(value as object), TypeError);
+});

@@ -1,6 +1,6 @@
 // Values on their way into a document: what a program gives, or what is taken out of its place.
 
-import { tensorCode } from "../column.js";
+import { Column, tensorCode } from "../column.js";
 import { pointerOf } from "../document.js";
 import { decimal, standsFor } from "../encode/scalars.js";
 import { LivebufError } from "../error.js";
@@ -117,13 +117,19 @@ function setBytes(node: Fresh, bytes: Uint8Array): Fresh {
 export class Planner {
   /** At most so many bytes the values take. */
   size = 0;
+  /** How many containers nest in them. */
+  height = 0;
+  /** That of the document before the values were looked at, which can run code of the program. */
+  readonly epoch: number;
   private readonly path: (string | number)[] = [];
 
   /** `depth` is that of the container in the document that the values come into; −1 if it is not known. */
   constructor(
     private depth: number,
     private readonly m: Memory,
-  ) {}
+  ) {
+    this.epoch = m.epoch;
+  }
 
   private fail(kind: "BadValue" | "BadText" | "NestingLimit", message: string): LivebufError {
     const path = pointerOf(this.path);
@@ -227,6 +233,7 @@ export class Planner {
     const { memory } = value as { memory?: unknown };
     if (memory instanceof Memory) return this.copy(new Place(memory).toRoot());
     if (isSource(value)) return this.binary(value);
+    if (value instanceof Column) return this.value(value.toArray());
     let other: unknown;
     try {
       other = standsFor(value);
@@ -243,6 +250,7 @@ export class Planner {
     if (this.depth + this.path.length >= L.MAX_NESTING) {
       throw this.fail("NestingLimit", `values are nested in at most ${L.MAX_NESTING} levels; is there a circle?`);
     }
+    this.height = Math.max(this.height, this.path.length + 1);
     const node = new Fresh(tag);
     node.items = [];
     return node;
@@ -466,12 +474,13 @@ function liftTensor(
 }
 
 /** How deep containers are within each other. */
-function heightOf(cursor: Cursor): number {
+export function heightOf(cursor: Cursor): number {
   if (cursor.kind === SCALAR) return 0;
   let most = 0;
   const inner = new Place(cursor.m);
   if (cursor.kind === ARRAY) {
-    const n = cursor.count;
+    const code = cursor.m.u8[cursor.at + 1]!;
+    const n = code === L.CELLS || (code >= L.OBJECTS && code <= L.FIXED_LISTS) ? cursor.count : 0;
     for (let i = 0; i < n; i++) {
       inner.toSlot(cursor.at, cursor.first + i);
       most = Math.max(most, heightOf(inner));

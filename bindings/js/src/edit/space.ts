@@ -151,14 +151,20 @@ export function free(m: Memory, at: number, bytes: number): void {
     setUsed(m, at);
     return;
   }
+  const aux = auxOf(m);
+  list(m, at, size);
+  m.u32[(aux >>> 2) + 3]!++;
+}
+
+/** The block that says what is free, and where the state is; made if there is none. */
+export function auxOf(m: Memory): number {
   if (m.u32[7] === 0) {
     const aux = alloc(m, 24 + 4 * CLASSES);
     m.u8[aux] = L.AUX;
     m.u8[aux + 1] = CLASSES;
     m.u32[7] = aux;
   }
-  list(m, at, size);
-  m.u32[(m.u32[7]! >>> 2) + 3]!++;
+  return m.u32[7]!;
 }
 
 /** Joins free blocks that are neighbours, and gives back the end of the document. */

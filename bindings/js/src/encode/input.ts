@@ -1,6 +1,6 @@
 // What JavaScript's values become.
 
-import { tensorCode } from "../column.js";
+import { Column, tensorCode } from "../column.js";
 import { Document, pointerOf } from "../document.js";
 import { LivebufError } from "../error.js";
 import * as L from "../layout.js";
@@ -15,6 +15,9 @@ import { number, recognize, scalar, standsFor } from "./scalars.js";
 export class Input {
   /** The keys and indexes of the members and elements that are being encoded. */
   private readonly trail: (string | number)[] = [];
+
+  /** How many values are within each other that a `toJSON` returned. */
+  private made = 0;
 
   /** Whether ordinary objects inherit members that are enumerable. */
   private readonly inherits: boolean = false;
@@ -64,11 +67,13 @@ export class Input {
     if (prototype !== Object.prototype || typeof (value as { toJSON?: unknown }).toJSON === "function") {
       const plain = this.special(value, depth);
       if (plain === undefined) return;
-      if (typeof plain !== "object" || plain === null || Array.isArray(plain)) {
+      if (plain !== value) {
+        // What `toJSON` returned may be a value of any kind, and have a `toJSON`.
+        if (++this.made > L.MAX_NESTING) throw new LivebufError("NestingLimit", "toJSON does not end");
         this.value(plain, depth);
+        this.made--;
         return;
       }
-      value = plain;
       inherits = true;
     }
     if (value instanceof Map) {
@@ -131,6 +136,7 @@ export class Input {
       return undefined;
     }
     if (value instanceof Map) return value;
+    if (value instanceof Column) return value.toArray();
     const other = standsFor(value as object);
     if (other !== undefined) {
       this.value(other, depth);
