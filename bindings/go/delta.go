@@ -2,6 +2,7 @@ package livebuf
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -181,7 +182,7 @@ func statePlace(aux, length uint64, at func(at, size uint64) mem) uint64 {
 		return 0
 	}
 	head := at(aux, auxSize)
-	place := head.u32(20)
+	place := head.u32(auxState)
 	if head.u8(0) != kindAux || place < headerSize || place&7 != 0 || place+stateSize > length {
 		return 0
 	}
@@ -199,6 +200,38 @@ func (d *Document) State() (State, bool) {
 		return State{}, false
 	}
 	return State(d.data[place:]), true
+}
+
+// RandomState is a state that no other document has, for SetState.
+func RandomState() (s State) {
+	rand.Read(s[:])
+	return s
+}
+
+// SetState gives the document a state, from which deltas can lead on: copy the bytes, edit the copy, and hand both to
+// DeltaOf. The next edit ends the state, and keeps its place. The first state takes 16 bytes of the document, and 96
+// more if nothing was freed yet.
+//
+// The error is of kind ErrDocumentLimit if there is no room for it.
+func (e *Editor) SetState(state State) (err error) {
+	if err = e.ready(); err != nil {
+		return err
+	}
+	defer func() {
+		if err == nil { // whatever the end of the edit moved
+			copy(e.mem[e.statePlace():], state[:])
+			e.set8(headerIgnore, flagState)
+		}
+	}()
+	defer e.end(&err)
+	e.begin(fullAux + stateSize)
+	if e.statePlace() == 0 {
+		if e.u32(headerAux) == 0 {
+			e.startAux(e.alloc(fullAux))
+		}
+		e.set32(e.u32(headerAux)+auxState, e.alloc(stateSize))
+	}
+	return nil
 }
 
 // plain is the error that a kind says enough about.

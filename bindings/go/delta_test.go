@@ -288,6 +288,100 @@ func FuzzDelta(f *testing.F) {
 	})
 }
 
+// A document that shrinks is encoded anew, and needs a place for its state afterwards, too.
+func TestDeltasOfDocumentsThatShrink(t *testing.T) {
+	base := mustEdit(t, map[string]any{"text": strings.Repeat("x", 20_000), "n": 1})
+	must(t, base.SetState(RandomState()))
+	for _, limit := range []int{1 << 30, 300} {
+		e, err := Edit(bytes.Clone(base.Bytes()), Limit(limit))
+		must(t, err, e.Set(Pointer(""), "text", "short"))
+		sound(t, e, `{"n":1,"text":"short"}`)
+		if len(e.Bytes()) > 1000 {
+			t.Errorf("%d bytes", len(e.Bytes()))
+		}
+		d, err := DeltaOf(base.Bytes(), e.Bytes(), DeltaOptions{Digest: true})
+		must(t, err, validity(e.Bytes()))
+		if made, err := applied(d, base.Bytes()); err != nil || !bytes.Equal(made, e.Bytes()) {
+			t.Errorf("applied: %v", err)
+		}
+		inverse, err := d.Invert()
+		must(t, err)
+		if made, err := applied(inverse, e.Bytes()); err != nil || !bytes.Equal(made, base.Bytes()) {
+			t.Errorf("back: %v", err)
+		}
+	}
+}
+
+func TestStatesThatBeginHere(t *testing.T) {
+	e := mustEdit(t, map[string]any{"list": []any{1, 2, 3}, "text": "a text that goes"})
+	first, second := RandomState(), RandomState()
+	if _, ok := e.Document().State(); ok || first == second {
+		t.Error("a state before it was set")
+	}
+	is := func(want State) {
+		t.Helper()
+		sound(t, e, "")
+		if got, ok := e.Document().State(); !ok || got != want {
+			t.Errorf("state %v, not %v", got, want)
+		}
+	}
+	must(t, e.SetState(first))
+	is(first)
+	used := len(e.Bytes())
+	must(t, e.SetState(second))
+	is(second)
+	must(t, e.Remove(Pointer(""), "text"))
+	if _, ok := e.Document().State(); ok {
+		t.Error("an edit left the state")
+	}
+	must(t, e.SetState(first))
+	is(first)
+	if len(e.Bytes()) != used {
+		t.Errorf("%d bytes, not %d", len(e.Bytes()), used)
+	}
+	// The command goes on from there, and Go from what it makes.
+	folder := t.TempDir()
+	path := func(name string) string { return filepath.Join(folder, name) }
+	base := bytes.Clone(e.Bytes())
+	must(t, os.WriteFile(path("theirs"), base, 0o600), os.WriteFile(path("ours"), base, 0o600))
+	command(t, "", "delta", "make", "--old", path("theirs"), path("1.delta"), "push /list 4")
+	one, err := os.ReadFile(path("1.delta"))
+	must(t, err)
+	after, err := mustReadDelta(t, one).Apply(base)
+	must(t, err)
+	theirs, err := os.ReadFile(path("theirs"))
+	if must(t, err); !bytes.Equal(after, theirs) {
+		t.Error("other bytes than the command has")
+	}
+	e, err = Edit(bytes.Clone(after))
+	must(t, err, e.Set(Pointer(""), "n", 5), e.RemoveAt(Pointer("/list"), 0))
+	two, err := DeltaOf(after, e.Bytes(), DeltaOptions{Digest: true})
+	must(t, err, os.WriteFile(path("2.delta"), two.Bytes(), 0o600))
+	command(t, "", "delta", "apply", path("ours"), path("1.delta"), path("2.delta"))
+	ours, err := os.ReadFile(path("ours"))
+	if must(t, err); !bytes.Equal(ours, e.Bytes()) {
+		t.Error("the command comes to other bytes")
+	}
+	// A state that finds no room changes nothing, and a broken document gets none.
+	small := mustEdit(t, map[string]any{"a": 1})
+	e, err = Edit(bytes.Clone(small.Bytes()), Limit(len(small.Bytes())+64))
+	must(t, err)
+	if err := e.SetState(first); !errors.Is(err, ErrDocumentLimit) || !bytes.Equal(e.Bytes(), small.Bytes()) {
+		t.Errorf("without room: %v", err)
+	}
+	e.broken = true
+	if err := e.SetState(first); !errors.Is(err, ErrBroken) {
+		t.Errorf("of a broken document: %v", err)
+	}
+	// It is the state of what a document that is mostly free becomes.
+	large := mustEdit(t, map[string]any{"text": strings.Repeat("x", 20_000), "n": 1, "m": []any{1}})
+	free, _ := Edit(large.Bytes())
+	free.free(free.alloc(1<<20), 1<<20-64)
+	e = free
+	must(t, e.SetState(first))
+	is(first)
+}
+
 func TestDigestsOfValues(t *testing.T) {
 	digest := func(v Value) string {
 		sum, err := v.Digest()

@@ -9,14 +9,14 @@ import (
 )
 
 // Digest is the SHA-256 that names a value, whatever its layout: equal values have equal digests (DELTA 5). The error
-// is of kind ErrUnsupportedFeature for values of reserved tags, of ErrBudgetExceeded for a damaged document that stands
-// for too many values, or says what is damaged or missing.
+// is of kind ErrUnsupportedFeature for values of reserved tags, of ErrBudgetExceeded as that of Any, or says what is
+// damaged or missing.
 func (v Value) Digest() (sum [sha256.Size]byte, err error) {
 	if v.doc == nil {
 		return sum, v.Err()
 	}
-	n := int64(len(v.doc.data))
-	h := hasher{Hash: sha256.New(), left: 8*n + 1_000_000, leftText: textPerByte * n}
+	h := hasher{Hash: sha256.New()}
+	h.left, h.leftText = v.doc.allowance()
 	if err := h.value(v, 0); err != nil {
 		return sum, err
 	}

@@ -73,10 +73,24 @@ func truncated(have int, need uint64) error {
 	return e
 }
 
+// allowance is how many values may be made of the document, and how many bytes of texts. A valid one stands for no more
+// (FORMAT 11), also where each value is counted twice.
+func (d *Document) allowance() (values, text int64) {
+	n := int64(len(d.data))
+	values, text = 8*n+1_000_000, textPerByte*n
+	if d.valid {
+		values += 2 * 136 * n
+	}
+	return values, text
+}
+
 // Root is the value of the whole document.
 func (d *Document) Root() Value {
 	tag := d.data.u8(headerRootTag)
 	if tag == tagNothing {
+		if len(d.data) == 0 {
+			return Value{doc: d} // it was closed
+		}
 		return d.broken(fault{ErrBadCode, headerRootTag})
 	}
 	return d.cell(tag, headerRoot)

@@ -8,7 +8,7 @@ import (
 
 // Editor changes a document where its bytes lie (FORMAT 12). Set, Remove and the others take a target, which is an
 // object or an array: a Pointer, a Handle, or a Value that was looked up since the last edit. Values that can be stored
-// are those of Encode, and handles. An edit that fails changes nothing.
+// are those of Encode. An edit that fails changes nothing.
 //
 // One goroutine may use an editor at a time. Values, columns and texts that lie over the document's bytes are good
 // until the next edit; a Handle follows its value. A Value as target does not know how deep it is: where objects or
@@ -123,18 +123,15 @@ type Pointer string
 
 func (p Pointer) locate(e *Editor) (Value, int, error) {
 	v := e.live.Root().Pointer(string(p))
-	if err := v.Err(); err != nil {
-		if e, ok := err.(*Error); ok {
-			e.Path = string(p)
-		}
-		return v, 0, err
+	if v.form == formScalar || v.form == formBroken {
+		return v, 0, under(v.wrong("an object or an array"), string(p))
 	}
 	return v, strings.Count(string(p), "/") + 1, nil
 }
 
 func (v Value) locate(e *Editor) (Value, int, error) {
-	if v.form == formBroken || v.tag == tagNothing {
-		return v, 0, v.Err()
+	if v.form == formScalar || v.form == formBroken {
+		return v, 0, v.wrong("an object or an array")
 	}
 	if e.out == nil || v.doc != e.out {
 		return v, 0, errorf(ErrStaleHandle, "the value was looked up before the last edit, or in another document: "+
@@ -153,17 +150,26 @@ func (e *Editor) Handle(target Target) (*Handle, error) {
 	return e.handle(v, depth), nil
 }
 
-// container is an object or an array that is to be changed.
-func (e *Editor) container(target Target) (Value, int, error) { return e.whole(target.locate(e)) }
-
-// whole is what was located, unless it is a scalar or the document is broken.
-func (e *Editor) whole(v Value, depth int, err error) (Value, int, error) {
-	if e.broken {
-		err = fault{kind: ErrBroken}.err()
-	} else if err == nil && v.form == formScalar {
-		err = v.wrong("an object or an array")
+// ready says whether there is a document that can be edited.
+func (e *Editor) ready() error {
+	switch {
+	case e.live == nil:
+		return errorf(ErrBadValue, "the editor has no document: make it by Edit or NewEditor")
+	case e.broken:
+		return fault{kind: ErrBroken}.err()
 	}
-	return v, depth, err
+	return nil
+}
+
+// container is an object or an array that is to be changed.
+func (e *Editor) container(target Target) (v Value, depth int, err error) {
+	if err = e.ready(); err == nil && target == nil {
+		err = errorf(ErrBadValue, "the target of an edit is nil: give a Pointer, a Handle or a Value")
+	}
+	if err != nil {
+		return v, 0, err
+	}
+	return target.locate(e)
 }
 
 // array is an array that is to be changed, and not just read.
@@ -227,9 +233,12 @@ func (e *Editor) begin(size uint64) {
 
 // end ends an edit, which is taken back if the document would become too long.
 func (e *Editor) end(err *error) {
-	switch r := recover().(type) {
+	r := recover()
+	if r == nil && e.isMostlyFree() {
+		r = caught(e.squeeze)
+	}
+	switch r := r.(type) {
 	case nil:
-		e.squeeze()
 	case noRoom:
 		if e.backup == nil {
 			e.broken = true
@@ -254,8 +263,16 @@ func (e *Editor) end(err *error) {
 	}
 }
 
-// Set sets a member of an object. A new one comes behind the others. O(1), but where a column must become wider, and
-// for texts and arrays in tables that lie among others.
+// caught is what a function panics with; nil if it does not.
+func caught(f func()) (r any) {
+	defer func() { r = recover() }()
+	f()
+	return nil
+}
+
+// Set sets a member of an object. A new one comes behind the others, unless a place is kept for its key: by a column of
+// a table, or since a member of that key was removed. O(1), but where a column must become wider, and for texts and
+// arrays in tables that lie among others.
 func (e *Editor) Set(target Target, key string, value any) error {
 	v, depth, err := e.object(target)
 	if err != nil {
@@ -333,13 +350,16 @@ func (e *Editor) Remove(target Target, key string) error {
 	if err != nil {
 		return err
 	}
-	return e.remove(v, key)
+	if err = e.remove(v, key); err != nil {
+		return within(err, key)
+	}
+	return nil
 }
 
 func (e *Editor) remove(v Value, key string) (err error) {
 	k := shapeKey(key)
 	if err = v.member(&k).Err(); err != nil {
-		return within(err, key)
+		return err
 	}
 	defer e.end(&err)
 	e.begin(e.memberCost(v, &k))
@@ -376,8 +396,8 @@ func (e *Editor) Splice(target Target, i, n int, values ...any) error {
 }
 
 func (e *Editor) splice(v Value, depth, i, n int, values []any) (err error) {
-	if err = inside(i, v.Len(), v.Len()); err == nil && (n < 0 || n > v.Len()-i) {
-		err = errorf(ErrIndexOutOfRange, "the array has %d elements: there are no %d from %d on", v.Len(), n, i)
+	if err = inside(i, v.Len()-min(max(n, 0), 1), v.Len()); err == nil && (n < 0 || n > v.Len()-i) {
+		err = errorf(ErrIndexOutOfRange, "the array has %d elements: %d from %d on cannot be removed", v.Len(), n, i)
 	}
 	if err != nil {
 		return err
@@ -531,8 +551,8 @@ func (e *Editor) Rename(target Target, from, to string) (err error) {
 
 // Replace replaces the value of the whole document.
 func (e *Editor) Replace(value any) (err error) {
-	if e.broken {
-		return fault{kind: ErrBroken}.err()
+	if err = e.ready(); err != nil {
+		return err
 	}
 	p := planner{}
 	node, err := p.value(value)
@@ -557,11 +577,16 @@ func (e *Editor) SetPointer(pointer string, value any) error {
 	case err != nil:
 		return err
 	case v.form != formArray:
-		return e.set(v, depth, step, value)
+		err = e.set(v, depth, step, value)
 	case step == "-":
-		return e.splice(v, depth, v.Len(), 0, []any{value})
+		err = e.splice(v, depth, v.Len(), 0, []any{value})
+	default:
+		var i int
+		if i, err = element(v, step); err == nil {
+			err = e.setAt(v, depth, i, value)
+		}
 	}
-	return e.setAt(v, depth, pointerIndex(step), value)
+	return under(err, pointer)
 }
 
 // RemovePointer removes the value at a JSON pointer.
@@ -570,13 +595,26 @@ func (e *Editor) RemovePointer(pointer string) error {
 		return errorf(ErrUnsupported, "a document always has a value: Replace sets another")
 	}
 	v, depth, step, err := e.split(pointer)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case v.form != formArray:
-		return e.remove(v, step)
 	}
-	return e.splice(v, depth, pointerIndex(step), 1, nil)
+	if v.form != formArray {
+		return under(e.remove(v, step), pointer)
+	}
+	i, err := element(v, step)
+	if err == nil {
+		err = e.splice(v, depth, i, 1, nil)
+	}
+	return under(err, pointer)
+}
+
+// element is the index of the element that the last step of a pointer names.
+func element(v Value, step string) (int, error) {
+	i := pointerIndex(step)
+	if i < 0 || i >= v.Len() {
+		return 0, errorf(ErrIndexOutOfRange, "the array has %d elements, and none is %.60q", v.Len(), step)
+	}
+	return i, nil
 }
 
 // split is the container that a pointer's last step is about, and that step.
@@ -589,6 +627,8 @@ func (e *Editor) split(pointer string) (v Value, depth int, step string, err err
 	if !ok {
 		return v, 0, "", fault{kind: ErrBadPointer}.err()
 	}
-	v, depth, err = e.whole(Pointer(pointer[:end]).locate(e))
+	if err = e.ready(); err == nil {
+		v, depth, err = Pointer(pointer[:end]).locate(e)
+	}
 	return v, depth, step, err
 }

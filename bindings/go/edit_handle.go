@@ -22,7 +22,7 @@ type savedHandle struct {
 
 // Value is the value as it is now. It is one whose Err is of kind ErrStaleHandle if the value is no more.
 func (h *Handle) Value() Value {
-	if h.e == nil {
+	if h == nil || h.e == nil {
 		return (&Document{}).broken(fault{kind: ErrStaleHandle})
 	}
 	v := h.e.valueOf(h)
@@ -31,7 +31,7 @@ func (h *Handle) Value() Value {
 }
 
 func (h *Handle) locate(e *Editor) (Value, int, error) {
-	if h.e != e {
+	if h == nil || h.e != e {
 		return Value{}, 0, fault{kind: ErrStaleHandle}.err()
 	}
 	return e.valueOf(h), h.depth, nil

@@ -11,6 +11,7 @@ import (
 const (
 	looked      = 32 // free blocks that a request looks at in each class
 	freeClasses = 18
+	fullAux     = auxSize + 4*freeClasses
 )
 
 // noRoom is the panic of an edit that would make the document longer than one can be. It is caught where edits end.
@@ -154,13 +155,17 @@ func (e *Editor) free(at, size uint64) {
 		return
 	}
 	if e.u32(headerAux) == 0 {
-		aux := e.alloc(auxSize + 4*freeClasses)
-		e.set8(aux, kindAux)
-		e.set8(aux+1, freeClasses)
-		e.set32(headerAux, aux)
+		e.startAux(e.alloc(fullAux))
 	}
 	e.list(at, size)
 	e.add32(e.u32(headerAux)+12, 1)
+}
+
+// startAux begins the aux block, in bytes that are 0.
+func (e *Editor) startAux(at uint64) {
+	e.set8(at, kindAux)
+	e.set8(at+1, freeClasses)
+	e.set32(headerAux, at)
 }
 
 // merge joins free blocks that are neighbours, and gives back the end of the document.

@@ -1,18 +1,24 @@
 package livebuf
 
-// squeeze encodes the document anew where more than three quarters of it and more than 4 KiB are free. Handles follow
-// their values.
-func (e *Editor) squeeze() {
+// isMostlyFree says whether more than three quarters of the document and more than 4 KiB are free.
+func (e *Editor) isMostlyFree() bool {
 	aux := e.u32(headerAux)
-	if free := e.u32(aux + 4); aux == 0 || free <= 4096 || 4*free <= 3*uint64(len(e.mem)) {
-		return
-	}
+	free := e.u32(aux + 4)
+	return aux != 0 && free > 4096 && 4*free > 3*uint64(len(e.mem))
+}
+
+// squeeze encodes the document anew. Handles follow their values, and there is a place for a state if there was one.
+func (e *Editor) squeeze() {
 	root, options := e.live.Root(), []Option(nil)
 	if !isTabled(root) {
 		options = append(options, NoTables) // edits make no tables
 	}
 	data, err := Encode(root, options...)
-	if err != nil || len(data) > len(e.mem) {
+	aux, used := uint64(len(data)), uint64(len(data))
+	if e.statePlace() != 0 {
+		used += fullAux + stateSize
+	}
+	if err != nil || used > uint64(len(e.mem)) {
 		return
 	}
 	handles := e.handles
@@ -21,8 +27,12 @@ func (e *Editor) squeeze() {
 		made := Document{data: data, valid: true}
 		e.follow(handles, root, made.Root())
 	}
-	copy(e.mem, data)
-	e.resize(uint64(len(data)))
+	clear(e.mem[copy(e.mem, data):used])
+	e.resize(used)
+	if used > aux {
+		e.startAux(aux)
+		e.set32(aux+auxState, aux+fullAux)
+	}
 }
 
 // follow gives the handles of a value and those in it to another one that is equal.

@@ -174,6 +174,92 @@ func TestHandlesFollowTheirValues(t *testing.T) {
 	sound(t, e, "")
 }
 
+func TestDamageThatIsFoundWhenADocumentIsEncodedAnew(t *testing.T) {
+	e := mustEdit(t, map[string]any{"map": map[string]any{strings.Repeat("k", 300): 1},
+		"text": strings.Repeat("x", 20_000)})
+	e.mem[e.Pointer("/map").at+mapValues+1] = 0xff
+	if err := e.Set(Pointer(""), "text", "short"); !errors.Is(err, ErrBroken) {
+		t.Error(err)
+	}
+}
+
+func TestErrorsOfEditsNameTheirPlace(t *testing.T) {
+	e := mustEdit(t, map[string]any{"arr": []any{1, 2, 3}, "o": map[string]any{}, "s": "x"})
+	set := func(pointer string) error { return e.SetPointer(pointer, 1) }
+	for _, c := range []struct {
+		err   error
+		kind  ErrorKind
+		parts string
+	}{
+		{set("/arr/foo"), ErrIndexOutOfRange, `3 "foo" /arr/foo)`},
+		{set("/arr/01"), ErrIndexOutOfRange, `"01" /arr/01)`},
+		{set("/arr/3"), ErrIndexOutOfRange, `"3" /arr/3)`},
+		{e.RemovePointer("/arr/-"), ErrIndexOutOfRange, `"-" /arr/-)`},
+		{e.RemovePointer("/arr/3"), ErrIndexOutOfRange, `"3" /arr/3)`},
+		{e.RemovePointer("/o/x"), ErrNotFound, "/o/x)"},
+		{e.RemovePointer("/none/x"), ErrNotFound, "(at /none)"},
+		{set("/s/x"), ErrWrongType, "text (at /s)"},
+		{e.Push(Pointer("/s"), 1), ErrWrongType, "text (at /s)"},
+		{e.SetPointer("/o/x", []any{1, func() {}}), ErrBadValue, "(at /o/x/1)"},
+		{e.SetPointer("/arr/-", []any{1, func() {}}), ErrBadValue, "(at /arr/-/1)"},
+		{e.RemoveAt(Pointer("/arr"), 3), ErrIndexOutOfRange, "3 elements: there is no place 3"},
+		{e.RemoveAt(Pointer("/arr"), -1), ErrIndexOutOfRange, "no place -1"},
+		{e.Splice(Pointer("/arr"), 1, 3), ErrIndexOutOfRange, "3 elements: 3 from 1 on cannot be removed"},
+		{e.Splice(Pointer("/arr"), 1, -1), ErrIndexOutOfRange, "-1 from 1 on"},
+	} {
+		if !errors.Is(c.err, c.kind) {
+			t.Errorf("%v, not %v", c.err, c.kind)
+			continue
+		}
+		for _, part := range strings.Fields(c.parts) {
+			if !strings.Contains(c.err.Error(), part) {
+				t.Errorf("no %s in %v", part, c.err)
+			}
+		}
+	}
+	sound(t, e, `{"arr":[1,2,3],"o":{},"s":"x"}`)
+}
+
+func TestNilIsAnErrorOfEdits(t *testing.T) {
+	e, none, zero := mustEdit(t, map[string]any{"a": 1}), (*Handle)(nil), new(Editor)
+	_, err := zero.Handle(Pointer(""))
+	for _, err := range []error{e.Set(nil, "b", 1), e.Push(nil, 1), zero.Set(Pointer(""), "b", 1), zero.Replace(1),
+		zero.SetPointer("", 1), zero.SetPointer("/b", 1), zero.RemovePointer("/b"), zero.SetState(State{}), err} {
+		if !errors.Is(err, ErrBadValue) {
+			t.Error(err)
+		}
+	}
+	for _, err := range []error{e.Set(none, "b", 1), e.Set(new(Handle), "b", 1), none.Value().Err(),
+		new(Handle).Value().Err()} {
+		if !errors.Is(err, ErrStaleHandle) || strings.Contains(err.Error(), "at byte") {
+			t.Error(err)
+		}
+	}
+	if v := e.Root().GetKey(nil); v.Exists() || zero.Root().Exists() || len(zero.Bytes()) != 0 {
+		t.Error(v)
+	}
+	if err := zero.Root().Err(); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	sound(t, e, `{"a":1}`)
+}
+
+func TestHandlesWithinValues(t *testing.T) {
+	e := mustEdit(t, map[string]any{"a": map[string]any{"x": Date(5)}, "l": []any{1}})
+	h, err := e.Handle(Pointer("/a"))
+	must(t, err, e.Set(Pointer(""), "copy", []any{h}), e.Set(h, "me", map[string]any{"in": h}),
+		e.Push(Pointer("/l"), *h, (*Handle)(nil)))
+	sound(t, e, `{"a":{"x":"1970-01-06","me":{"in":{"x":"1970-01-06"}}},"l":[1,{"x":"1970-01-06","me":{"in":`+
+		`{"x":"1970-01-06"}}},null],"copy":[{"x":"1970-01-06"}]}`)
+	if kind := e.Pointer("/copy/0/x").Kind(); kind != KindDate {
+		t.Error(kind)
+	}
+	must(t, e.Remove(Pointer(""), "a"))
+	if err := e.Set(Pointer(""), "b", []any{h}); !errors.Is(err, ErrStaleHandle) {
+		t.Errorf("of a value that is no more: %v", err)
+	}
+}
+
 func TestEditsThatFailChangeNothing(t *testing.T) {
 	e := mustEdit(t, map[string]any{"a": []any{1, 2}, "o": map[string]any{"x": 1, "y": 2}, "s": "text"})
 	deep := any(1)

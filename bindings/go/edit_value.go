@@ -87,8 +87,6 @@ func (p *planner) value(value any) (fresh, error) {
 		return fresh{tag: tagInt, bits: uint64(x)}, nil
 	case float64:
 		return floatNode(x), nil
-	case *Handle:
-		value = x.Value()
 	case string:
 		if len(x) <= maxSpan && utf8.ValidString(x) {
 			p.size += 8 + uint64(len(x))

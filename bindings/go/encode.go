@@ -62,8 +62,7 @@ func run[T any](given []Option, source T, fill func(e *encoder, source T)) (data
 		d := Document{data: data, valid: true}
 		e.begin()
 		e.knows = true
-		e.left, e.leftText = 136*int64(len(data)), textPerByte*int64(len(data))
-		e.copy(d.Root())
+		e.value(d.Root())
 		data = slices.Clone(e.finish())
 	}
 	return data, nil
@@ -94,12 +93,7 @@ func (e *encoder) value(v Value) {
 	if v.doc == nil {
 		fail(ErrNotFound, "there is no such value to encode")
 	}
-	// A damaged document may stand for any number of values (FORMAT 11).
-	n := int64(len(v.doc.data))
-	e.left, e.leftText = 8*n+1_000_000, textPerByte*n
-	if v.doc.valid {
-		e.left += 136 * n
-	}
+	e.left, e.leftText = v.doc.allowance()
 	e.copy(v)
 }
 
@@ -203,16 +197,15 @@ func (e *encoder) tensorOf(v Value) (t tensor, ok bool) {
 		first, count = min(first*length, maxUsed), min(count*length, maxUsed)
 		c, f = m.column(c.data + listElements)
 	}
-	width := uint64(columnTypes[c.code].width)
-	switch {
-	case f.bad():
-	case (c.code < codeI8 || c.code > codeF64) && c.code < codeF16:
+	if !f.bad() && (c.code < codeI8 || c.code > codeF64) && c.code < codeF16 {
 		f = fault{ErrBadCode, uint32(c.at)}
-	case count > 0 && !m.reaches(c.values+width*first, width*count):
-		f = fault{ErrOutOfBounds, uint32(c.at)}
 	}
 	if f.bad() {
 		panic(encodeError{f.err()})
+	}
+	width := uint64(columnTypes[c.code].width)
+	if count > 0 && !m.reaches(c.values+width*first, width*count) {
+		panic(encodeError{fault{ErrOutOfBounds, uint32(c.at)}.err()})
 	}
 	t.code = c.code
 	if count > 0 {

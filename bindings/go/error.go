@@ -73,7 +73,7 @@ var kinds = map[ErrorKind][2]string{
 	ErrDuplicateKey:       {"DuplicateKey", "a key occurs twice in one object"},
 	ErrBadFreeList:        {"BadFreeList", "the list of free space is damaged"},
 	ErrNotZero:            {"NotZero", "bytes that must be 0 are not"},
-	ErrBudgetExceeded:     {"BudgetExceeded", "the document stands for more than is allowed: set a higher limit"},
+	ErrBudgetExceeded:     {"BudgetExceeded", "it stands for more than its bytes justify: validate it, or read parts"},
 	ErrNestingLimit:       {"NestingLimit", "values are nested too deeply"},
 	ErrDocumentLimit:      {"DocumentLimit", "the document would be too long"},
 	ErrStringLimit:        {"StringLimit", "a text is too long"},
@@ -158,7 +158,8 @@ func (f fault) err() error {
 		return nil
 	}
 	e := &Error{Kind: f.kind, Offset: int64(f.at), Message: kinds[f.kind][1]}
-	if f.kind == ErrBadPointer {
+	switch f.kind {
+	case ErrBadPointer, ErrStaleHandle, ErrBroken: // are about no byte
 		e.Offset = -1
 	}
 	return e

@@ -375,6 +375,62 @@ func TestPartialDocumentsFetchWhatIsRead(t *testing.T) {
 	}
 }
 
+// strange is a source that does what sources must not do, from its second reading on.
+type strange struct {
+	counted
+	n int // what it says that it read; 0 where it panics
+}
+
+func (s *strange) ReadAt(b []byte, at int64) (int, error) {
+	n, err := s.counted.ReadAt(b, at)
+	switch {
+	case s.reads != 2:
+		return n, err
+	case s.n == 0:
+		panic("the source")
+	}
+	return s.n, nil
+}
+
+func TestSourcesThatFailInAStrangeWay(t *testing.T) {
+	data := large(t)
+	for _, n := range []int{0, -1, 1 << 30} {
+		p, err := OpenPartial(&strange{counted{data: data}, n}, 4096)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := func() (name string, err error) {
+			defer func() {
+				if r := recover(); r != nil {
+					err = fmt.Errorf("%v", r)
+				}
+			}()
+			err = p.Read(func(doc *Document) (err error) {
+				name, err = doc.Pointer("/users/4000/name").Text()
+				return err
+			})
+			return name, err
+		}
+		if got, err := name(); err == nil || n != 0 && !errors.Is(err, ErrIO) {
+			t.Errorf("%q, %v", got, err)
+		}
+		// The page is still missing, and is fetched now.
+		if got, err := name(); err != nil || got != "user 4000" {
+			t.Errorf("%q, %v", got, err)
+		}
+		if err := p.Close(); err != nil || p.Len() != len(data) {
+			t.Error(err, p.Len())
+		}
+		if _, err := name(); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "closed") {
+			t.Error(err)
+		}
+		first := &strange{counted{data: data, reads: 1}, n - 1}
+		if p, err := OpenPartial(first, 4096); n > 0 && !errors.Is(err, ErrIO) {
+			t.Error(p, err)
+		}
+	}
+}
+
 func TestGoroutinesTakeTurnsInAPartialDocument(t *testing.T) {
 	p, err := OpenPartial(bytes.NewReader(large(t)), 4096)
 	if err != nil {

@@ -187,6 +187,18 @@ func Example_guide() {
 	fmt.Println(more, err)     // 0 <nil>
 	err = log.Close()
 
+	source, err := livebuf.Edit(slices.Clone(payload))
+	err = source.SetState(livebuf.RandomState())
+	before := slices.Clone(source.Bytes()) // this is the document that goes to all copies
+
+	err = source.SetPointer("/users/0/score", 9.25)
+	delta, err := livebuf.DeltaOf(before, source.Bytes(), livebuf.DeltaOptions{})
+	message := delta.Bytes() // this is what goes to them after each change
+
+	received, err := livebuf.ReadDelta(message)
+	replica, err := received.Apply(before)
+	fmt.Println(bytes.Equal(replica, source.Bytes()), len(replica) > 4*len(message), err) // true true <nil>
+
 	damaged := slices.Clone(payload)
 	damaged[33] ^= 1
 	suspect, err := livebuf.Open(damaged)
@@ -219,6 +231,7 @@ func Example_guide() {
 	// Alan <nil>
 	// [1 9.5 9.75 9.25] <nil>
 	// 0 <nil>
+	// true true <nil>
 	// livebuf: a reference leads to a block of another kind (WrongBlock at byte 48)
 }
 

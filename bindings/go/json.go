@@ -52,8 +52,11 @@ type printer struct {
 }
 
 func (p *printer) value(v Value, depth int) error {
-	if p.left--; p.left < 0 || int64(len(p.dst)) > p.most {
+	if p.left--; p.left < 0 {
 		return fault{ErrBudgetExceeded, v.at}.err()
+	}
+	if int64(len(p.dst)) > p.most {
+		return p.tooLong()
 	}
 	switch v.form {
 	case formScalar:
@@ -157,10 +160,14 @@ func (p *printer) scalar(v Value) error {
 	return nil
 }
 
+func (p *printer) tooLong() error {
+	return errorf(ErrBudgetExceeded, "the document stands for more JSON than is allowed: set JSONOptions.MaxBytes")
+}
+
 // text prints a text that is at an offset.
 func (p *printer) text(text []byte, at uint32) error {
 	if int64(len(p.dst)+len(text)) > p.most {
-		return fault{ErrBudgetExceeded, at}.err()
+		return p.tooLong()
 	}
 	p.dst = append(p.dst, '"')
 	done, ascii := 0, true
@@ -254,13 +261,13 @@ func isNumber(text []byte) bool {
 // string, []byte, Decimal, Date, TimeOfDay, DateTime, time.Time, UUID, []any and map[string]any. All are copies.
 //
 // A small document may stand for very many values. Beyond eight for each byte and a million, the error is of kind
-// ErrBudgetExceeded.
+// ErrBudgetExceeded, unless the document was validated.
 func (v Value) Any() (any, error) {
 	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	n := int64(len(v.doc.data))
-	b := builder{values: 8*n + 1_000_000, bytes: textPerByte * n, keys: map[string]string{}}
+	b := builder{keys: map[string]string{}}
+	b.values, b.bytes = v.doc.allowance()
 	return b.value(v, 0)
 }
 

@@ -386,29 +386,40 @@ func (r *jsonReader) integer(text []byte, x uint64, count int, negative bool) {
 
 // recognized adds a text as a date, a date and time, a timestamp or a UUID, if the whole of it is one (PROFILE 8).
 func (e *encoder) recognized(text []byte) bool {
+	tag, bits, u := recognize(text)
+	switch tag {
+	case tagNothing:
+		return false
+	case tagUUID:
+		e.span(tag, u[:])
+	default:
+		e.push(tag, uint64(bits))
+	}
+	return true
+}
+
+// recognize is the tag of what the whole of a text is, or tagNothing, and days or microseconds since 1970, or a UUID.
+func recognize(text []byte) (tag uint8, bits int64, u UUID) {
 	if len(text) == 36 && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' {
 		var digits [32]byte
 		for i, j := range []int{0, 9, 14, 19, 24} {
 			copy(digits[[]int{0, 8, 12, 16, 20}[i]:], text[j:])
 		}
-		var u UUID
 		if _, err := hex.Decode(u[:], digits[:]); err != nil {
-			return false
+			return tagNothing, 0, u
 		}
-		e.span(tagUUID, u[:])
-		return true
+		return tagUUID, 0, u
 	}
 	if len(text) < 10 || len(text) > 32 || text[4] != '-' || text[7] != '-' {
-		return false
+		return tagNothing, 0, u
 	}
 	day, err := time.Parse("2006-01-02", string(text[:10]))
 	if err != nil || day.Year() < 1 {
-		return false
+		return tagNothing, 0, u
 	}
 	micros := day.UnixMicro()
 	if len(text) == 10 {
-		e.push(tagDate, uint64(micros/dayMicros))
-		return true
+		return tagDate, micros / dayMicros, u
 	}
 	// The parts of a time have two digits each: package time would take others, too.
 	rest := text[10:]
@@ -425,7 +436,7 @@ func (e *encoder) recognized(text []byte) bool {
 	}
 	hour, minute, second := part('T', 24), part(':', 60), part(':', 60)
 	if hour < 0 || minute < 0 || second < 0 {
-		return false
+		return tagNothing, 0, u
 	}
 	micros += (hour*3600 + minute*60 + second) * 1_000_000
 	if len(rest) > 0 && rest[0] == '.' {
@@ -434,11 +445,11 @@ func (e *encoder) recognized(text []byte) bool {
 			micros += unit * int64(rest[n]-'0')
 		}
 		if n < 2 || n > 7 {
-			return false
+			return tagNothing, 0, u
 		}
 		rest = rest[n:]
 	}
-	tag := uint8(tagTimestamp)
+	tag = tagTimestamp
 	switch {
 	case len(rest) == 0:
 		tag = tagDateTime
@@ -450,14 +461,13 @@ func (e *encoder) recognized(text []byte) bool {
 		}
 		hour, minute := part("+-"[(1-sign)/2], 24), part(':', 60)
 		if hour < 0 || minute < 0 || len(rest) > 0 {
-			return false
+			return tagNothing, 0, u
 		}
 		if micros -= sign * (hour*3600 + minute*60) * 1_000_000; !isMoment(micros) {
-			return false
+			return tagNothing, 0, u
 		}
 	}
-	e.push(tag, uint64(micros))
-	return true
+	return tag, micros, u
 }
 
 // isMoment says whether microseconds since 1970 are in the years from 1 to 9999.

@@ -174,6 +174,7 @@ const (
 	bucketSize    = 64
 	bucketPlaces  = 12
 	auxSize       = 24 // the aux block before the heads of its classes
+	auxState      = 20 // in the aux block, the place of the state
 	stateSize     = 16
 
 	spanInline = 1 << 63 // of a span cell: its bytes are in the cell

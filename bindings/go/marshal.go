@@ -24,8 +24,9 @@ func Marshal(v any) ([]byte, error) { return Encode(v) }
 // Bools, strings, integers, floats: as they are, so an integer stays an integer and a float a float. []byte: bytes.
 // Slices and arrays: arrays, of which similar objects become columns. Maps: objects, with sorted keys; keys are
 // strings, integers or encoding.TextMarshaler. time.Time: a timestamp, cut to microseconds. Date, TimeOfDay, DateTime,
-// Decimal, UUID, Value, *Document and RawValue: what they are. json.Number: the number, exactly. Other types with a
-// MarshalJSON or a MarshalText: what that returns. Pointers and interfaces: what they lead to. Nil: null.
+// Decimal, UUID, Value, Handle, Document, File, Editor and RawValue: what they are. json.Number: the number, exactly.
+// Other types with a MarshalJSON or a MarshalText: what that returns. Pointers and interfaces: what they lead to. Nil:
+// null.
 //
 // Structs: objects of their exported fields, in their order. The tag `livebuf:"name,omitempty"` or, where there is
 // none, `json:"name,omitempty"` names a field as in package encoding/json, "-" leaves it out, omitempty does so where
@@ -169,9 +170,12 @@ func special[T any](add func(e *encoder, x T)) func(e *encoder, v reflect.Value)
 }
 
 var specialEncoders = map[reflect.Type]func(e *encoder, v reflect.Value){
-	reflect.TypeFor[Value]():     special((*encoder).value),
-	reflect.TypeFor[*Document](): special(func(e *encoder, d *Document) { e.document(d) }),
-	reflect.TypeFor[RawValue]():  special((*encoder).raw),
+	reflect.TypeFor[Value]():    special((*encoder).value),
+	reflect.TypeFor[Document](): special(func(e *encoder, d Document) { e.value(d.Root()) }),
+	reflect.TypeFor[File]():     special(func(e *encoder, f File) { e.value(f.Root()) }),
+	reflect.TypeFor[Editor]():   special(func(e *encoder, x Editor) { e.value(x.Root()) }),
+	reflect.TypeFor[Handle]():   special(func(e *encoder, h Handle) { e.value(h.Value()) }),
+	reflect.TypeFor[RawValue](): special((*encoder).raw),
 	reflect.TypeFor[time.Time](): special(func(e *encoder, t time.Time) {
 		if s := t.Unix(); s < minDay*86_400 || s >= (maxDay+1)*86_400 {
 			fail(ErrBadValue, "the time %v is beyond the years 1 to 9999", t)
@@ -204,14 +208,6 @@ func (e *encoder) ranged(tag uint8, x, low, high int64) {
 	e.push(tag, uint64(x))
 }
 
-func (e *encoder) document(d *Document) {
-	if d == nil {
-		e.push(tagNull, 0)
-	} else {
-		e.value(d.Root())
-	}
-}
-
 func (e *encoder) raw(data RawValue) {
 	if data == nil {
 		e.push(tagNull, 0)
@@ -235,6 +231,9 @@ var (
 func (m maker) encode(t reflect.Type) func(e *encoder, v reflect.Value) {
 	if encode := specialEncoders[t]; encode != nil {
 		return encode
+	}
+	if t.Kind() == reflect.Pointer && specialEncoders[t.Elem()] != nil {
+		return m.encodeKind(t) // and not by methods of the pointer, which make text of it
 	}
 	for _, marshaler := range []reflect.Type{jsonMarshaler, textMarshaler} {
 		if t.Implements(marshaler) {
@@ -272,7 +271,7 @@ func (m maker) encodeKind(t reflect.Type) func(e *encoder, v reflect.Value) {
 		to := m.codec(t.Elem())
 		return deeper(func(e *encoder, v reflect.Value) { to.encode(e, v.Elem()) })
 	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 {
+		if t.Elem().Kind() == reflect.Uint8 && !isMarshaler(t.Elem()) {
 			return orNull(func(e *encoder, v reflect.Value) { e.span(tagBytes, v.Bytes()) })
 		}
 		return orNull(encodeElements(m.codec(t.Elem()), plainKind(t.Elem()), t.Elem().Size()))
@@ -281,7 +280,10 @@ func (m maker) encodeKind(t reflect.Type) func(e *encoder, v reflect.Value) {
 	case reflect.Map:
 		return m.encodeMap(t)
 	case reflect.Struct:
-		return encodeStruct(m.fields(t))
+		// Types of this package without a field to be seen, such as Partial, would be empty objects.
+		if fields := m.fields(t); len(fields) > 0 || t.PkgPath() != reflect.TypeFor[Value]().PkgPath() {
+			return encodeStruct(fields)
+		}
 	}
 	return func(*encoder, reflect.Value) {
 		fail(ErrBadValue, "a value of Go type %v is no value of a document: leave it out by the tag `livebuf:\"-\"`", t)
@@ -505,10 +507,15 @@ func (m maker) fields(t reflect.Type) []field {
 	return fields
 }
 
+// isMarshaler says whether values of a type, or pointers to them, have a method that marshals them.
+func isMarshaler(t reflect.Type) bool {
+	all := reflect.PointerTo(t) // it has the methods of both
+	return all.Implements(jsonMarshaler) || all.Implements(textMarshaler)
+}
+
 // plainKind is the kind of a type whose values are encoded by their kind alone; else Invalid.
 func plainKind(t reflect.Type) reflect.Kind {
-	all := reflect.PointerTo(t) // it has the methods of both
-	if specialEncoders[t] != nil || all.Implements(jsonMarshaler) || all.Implements(textMarshaler) {
+	if specialEncoders[t] != nil || isMarshaler(t) {
 		return reflect.Invalid
 	}
 	switch kind := t.Kind(); kind {

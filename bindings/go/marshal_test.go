@@ -259,6 +259,48 @@ func TestEncodeErrors(t *testing.T) {
 	sameText(t, "replaced", mustJSON(t, mustOpen(t, data).Root()), "[\"a\ufffd\ufffd\",\"b\"]")
 }
 
+// What has MarshalJSON for other packages keeps the kinds of its values here, also behind pointers.
+func TestDocumentsAndScalarsKeepTheirKinds(t *testing.T) {
+	at := time.UnixMicro(5).UTC()
+	values := map[string]any{"a": []byte("abc"), "b": Date(5), "c": UUID{7}, "d": at, "e": Decimal{Lo: 150, Scale: 2}}
+	data, err := Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	date, id, decimal := Date(5), UUID{7}, Decimal{Lo: 150, Scale: 2}
+	doc, e := mustOpen(t, data), mustEdit(t, values)
+	file, err := OpenFile(inFile(t, data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, same := range []any{doc, *doc, doc.Root(), file, &file.Document, e, struct{ *Document }{doc}.Document,
+		map[string]any{"a": []byte("abc"), "b": &date, "c": &id, "d": &at, "e": &decimal},
+		struct {
+			A []byte     `json:"a"`
+			B *Date      `json:"b"`
+			C **UUID     `json:"c"`
+			D *time.Time `json:"d"`
+			E *Decimal   `json:"e"`
+		}{[]byte("abc"), &date, func() **UUID { x := &id; return &x }(), &at, &decimal}} {
+		got, err := Marshal(same)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameBytes(t, fmt.Sprintf("%T", same), got, data)
+	}
+	for _, opaque := range []any{&Partial{}, NewKey("a"), Validity{}, NewDecoder(nil), []any{&Log{}}} {
+		if _, err := Marshal(opaque); !errors.Is(err, ErrBadValue) {
+			t.Errorf("%T: %v", opaque, err)
+		}
+	}
+	none, err := Marshal([]any{(*Document)(nil), (*Editor)(nil), (*File)(nil), (*Handle)(nil), (*time.Time)(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameText(t, "nil", mustJSON(t, mustOpen(t, none).Root()), "[null,null,null,null,null]")
+}
+
 func TestDecodeErrors(t *testing.T) {
 	type inner struct {
 		N int8            `json:"n"`
@@ -273,11 +315,10 @@ func TestDecodeErrors(t *testing.T) {
 		`[{"n":1},{"n":128}]`:               "/1/n int8 128",
 		`[{"n":1.0}]`:                       "/0/n int8",
 		`[{"n":"1"}]`:                       "/0/n int8",
-		`[{"f":0.1}]`:                       "/0/f float32 0.1",
-		`[{"d":9007199254740993}]`:          "/0/d float64 9007199254740993",
-		`[{"d":0.1234567890123456789}]`:     "/0/d float64",
-		`[{"d":18446744073709551615}]`:      "/0/d float64",
-		`[{"d":9223372036854775807}]`:       "/0/d float64",
+		`[{"f":1e39}]`:                      "/0/f float32 1e+39",
+		`[{"f":-3.5e38}]`:                   "/0/f float32",
+		`[{"d":1e400}]`:                     "/0/d float64 1e400",
+		`[{"d":"1"}]`:                       "/0/d float64",
 		`[{"u":-1}]`:                        "/0/u uint64 -1",
 		`[{"s":5}]`:                         "/0/s string",
 		`[{"m":{"200":"x"}}]`:               "/0/m/200 int8",
@@ -312,6 +353,217 @@ func TestDecodeErrors(t *testing.T) {
 	for _, to := range []any{nil, 5, (*int)(nil)} {
 		if err := Unmarshal(data, to); !errors.Is(err, ErrBadValue) {
 			t.Error(err)
+		}
+	}
+}
+
+// Floats are rounded as package encoding/json does it.
+func TestFloatsAreRounded(t *testing.T) {
+	type floats struct {
+		F []float32
+		D []float64
+	}
+	const numbers = `[0.1,-0.1,1,16777217,9007199254740993,100000000000000000000,1234567890123456789012345,0.` +
+		`1234567890123456789,18446744073709551615,-9223372036854775807,3.4028235e38,1e-60]`
+	text := []byte(`{"F":` + numbers + `,"D":` + numbers + `}`)
+	var want, got floats
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	data, err := FromJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Unmarshal(data, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, not %v: %v", got, want, err)
+	}
+	data, _ = Marshal(map[string]any{"F": []float64{math.Inf(-1)}, "D": []float64{math.Inf(1)}})
+	if err := Unmarshal(data, &got); err != nil || !math.IsInf(float64(got.F[0]), -1) || !math.IsInf(got.D[0], 1) {
+		t.Errorf("%v: %v", got, err)
+	}
+}
+
+// testKey and testOption have methods that encoding/json calls.
+type (
+	testKey    string
+	testOption struct{ has, null bool }
+	testFlag   uint8
+)
+
+func (k *testKey) UnmarshalText(text []byte) error { *k = testKey("key " + string(text)); return nil }
+
+func (o *testOption) UnmarshalJSON(text []byte) error {
+	*o = testOption{true, string(text) == "null"}
+	return nil
+}
+
+func (f *testFlag) MarshalJSON() ([]byte, error) { return []byte(fmt.Sprintf(`"flag %d"`, *f)), nil }
+
+func TestMethodsAreCalledAsJSONCallsThem(t *testing.T) {
+	type all struct {
+		Colors  []testColor
+		Array   [2]testColor
+		Flags   []testFlag
+		Keys    map[testKey]int
+		Null    testOption
+		Five    testOption
+		None    testOption
+		Pointer *testOption
+		Raw     json.RawMessage
+		RawTo   *json.RawMessage
+		Number  json.Number
+		Color   testColor
+	}
+	text := []byte(`{"Colors":["color-1","color-2"],"Array":["color-3","color-4"],"Flags":null,"Keys":{"a":1},` +
+		`"Null":null,"Five":5,"Pointer":null,"Raw":null,"RawTo":null,"Number":"1.5","Color":null}`)
+	raw := json.RawMessage("1")
+	want, got := all{RawTo: &raw, Color: 7}, all{RawTo: &raw, Color: 7}
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	data, err := FromJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Unmarshal(data, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, not %+v: %v", got, want, err)
+	}
+	in := struct {
+		Colors []testColor
+		Flags  []testFlag
+	}{[]testColor{1, 2}, []testFlag{3}}
+	if data, err = Marshal(in); err != nil {
+		t.Fatal(err)
+	}
+	sameText(t, "slices", mustJSON(t, mustOpen(t, data).Root()), `{"Colors":["color-1","color-2"],"Flags":["flag 3"]}`)
+	data, _ = FromJSON([]byte(`"1.5.1"`))
+	if err := Unmarshal(data, new(json.Number)); !errors.Is(err, ErrWrongType) {
+		t.Error(err)
+	}
+}
+
+func TestScalarsAreReadFromTextsAndNumbers(t *testing.T) {
+	type all struct {
+		Date    Date
+		Time    TimeOfDay
+		At      DateTime
+		UUID    UUID
+		Price   Decimal
+		Dates   map[Date]int
+		Times   map[TimeOfDay]int
+		Moments map[DateTime]int
+		UUIDs   map[UUID]int
+	}
+	value := all{20_780, 30_600_250_000, -1000, UUID{1, 15: 9}, Decimal{Lo: 1990, Scale: 2}, map[Date]int{5: 1},
+		map[TimeOfDay]int{5: 1}, map[DateTime]int{-5: 1}, map[UUID]int{{9}: 1}}
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := FromJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"made here": made, "JSON": read} {
+		var got all
+		if err := Unmarshal(data, &got); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got.Price.Scale == 1 { // JSON's 19.90 is the float 19.9
+			got.Price = Decimal{Lo: 10 * got.Price.Lo, Scale: 2}
+		}
+		if !reflect.DeepEqual(got, value) {
+			t.Errorf("%s: %+v, not %+v", name, got, value)
+		}
+	}
+	var back all
+	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, value) {
+		t.Errorf("by encoding/json: %+v, not %+v: %v", back, value, err)
+	}
+	// What has a text goes to one, and dates go to times.
+	at := time.UnixMicro(1_700_000_000_123_456).UTC()
+	data, err := Marshal([]any{UUID{1}, Date(5), TimeOfDay(5), DateTime(5_000_000), at, "text"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	want := []string{"01000000-0000-0000-0000-000000000000", "1970-01-06", "00:00:00.000005", "1970-01-01T00:00:05",
+		"2023-11-14T22:13:20.123456Z", "text"}
+	if err := Unmarshal(data, &texts); err != nil || !reflect.DeepEqual(texts, want) {
+		t.Errorf("%q: %v", texts, err)
+	}
+	var own []testKey
+	if err := Unmarshal(data, &own); err != nil || own[0] != testKey("key "+want[0]) {
+		t.Errorf("%q: %v", own, err)
+	}
+	data, _ = Marshal([]any{Date(5), DateTime(5_000_000), at, "2023-11-14T22:13:20.123456Z"})
+	var times []time.Time
+	if err := Unmarshal(data, &times); err != nil || !reflect.DeepEqual(times, []time.Time{Date(5).Time(),
+		time.Unix(5, 0).UTC(), at, at}) {
+		t.Errorf("%v: %v", times, err)
+	}
+	for text, to := range map[string]any{`5`: new(Date), `"2026-13-01"`: new(Date), `"24:00:00"`: new(TimeOfDay),
+		`"1.5.1"`: new(Decimal), `1e400`: new(Decimal), `"0-0"`: new(UUID), `{"x":1}`: new(map[UUID]int),
+		`true`: new(string)} {
+		data, _ := FromJSON([]byte(text))
+		if err := Unmarshal(data, to); !errors.Is(err, ErrWrongType) {
+			t.Errorf("%s as %T: %v", text, to, err)
+		}
+	}
+	data, _ = Marshal(math.NaN())
+	if err := Unmarshal(data, new(Decimal)); !errors.Is(err, ErrWrongType) {
+		t.Error(err)
+	}
+	data, _ = Marshal([]byte("bytes"))
+	if err := Unmarshal(data, new(string)); !errors.Is(err, ErrWrongType) {
+		t.Error(err)
+	}
+}
+
+func TestWhatManyValuesTakeIsBounded(t *testing.T) {
+	type row struct {
+		Ok bool `json:"ok"`
+		N  *int `json:"n"`
+	}
+	data, err := Marshal(make([]row, 600_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := mustOpen(t, data)
+	advice := "validate it"
+	if _, err := doc.Root().Any(); !errors.Is(err, ErrBudgetExceeded) || !strings.Contains(err.Error(), advice) {
+		t.Errorf("before it was validated: %v", err)
+	}
+	if err := doc.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := doc.Root().Any(); err != nil {
+		t.Error(err)
+	}
+	if _, err := doc.Root().Digest(); err != nil {
+		t.Error(err)
+	}
+	if err := doc.Root().Decode(new(any)); err != nil {
+		t.Error(err)
+	}
+	if err := doc.Root().Decode(new([]row)); err != nil {
+		t.Error(err)
+	}
+	// What pointers lead to is counted, too, also where it is embedded.
+	type Large struct {
+		X  [4096]byte
+		Ok bool `json:"ok"`
+	}
+	for _, to := range []any{new([]*struct {
+		X [4096]byte
+		N any `json:"n"`
+	}), new([]struct{ *Large })} {
+		if err := doc.Root().Decode(to); !errors.Is(err, ErrBudgetExceeded) {
+			t.Errorf("%T: %v", to, err)
 		}
 	}
 }

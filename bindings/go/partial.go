@@ -14,6 +14,7 @@ type Partial struct {
 	source   io.ReaderAt
 	data     []byte // room for all of the document; reading a page that is not here is a fault
 	here     []bool // whether a page was fetched
+	size     int
 	page     int
 	requests int
 	fetched  int64
@@ -32,11 +33,10 @@ func OpenPartial(source io.ReaderAt, page int) (*Partial, error) {
 	page = (min(page, 1<<30) + systemPage - 1) / systemPage * systemPage
 	p := &Partial{source: source, page: page}
 	header := make(mem, headerSize, page)
-	n, err := source.ReadAt(header[:page], 0)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	n, err := p.readAt(header[:page], 0)
+	if err != nil {
 		return nil, err
 	}
-	p.requests, p.fetched = 1, int64(n)
 	used := header.u32(headerUsed)
 	if _, err := openHeader(header[:n:n]); err != nil && !(errors.Is(err, ErrTruncated) && n == page) {
 		return nil, err
@@ -44,7 +44,8 @@ func OpenPartial(source io.ReaderAt, page int) (*Partial, error) {
 	if used > math.MaxInt {
 		return nil, errorf(ErrDocumentLimit, "the document has more bytes than this system can have in memory")
 	}
-	p.here = make([]bool, p.pages(int(used)))
+	p.size = int(used)
+	p.here = make([]bool, p.pages(p.size))
 	if !canReserve {
 		p.data, err = io.ReadAll(io.NewSectionReader(source, 0, int64(used)))
 		if err == nil && len(p.data) < int(used) {
@@ -81,7 +82,7 @@ func (p *Partial) Close() error {
 }
 
 // Len is how many bytes the whole document has.
-func (p *Partial) Len() int { return len(p.data) }
+func (p *Partial) Len() int { return p.size }
 
 // Fetched says how often the source was read, and how many bytes it gave.
 func (p *Partial) Fetched() (requests int, bytes int64) {
@@ -97,10 +98,13 @@ func (p *Partial) Fetched() (requests int, bytes int64) {
 // What it keeps must be copies, as those of Text, Any and Raw: values are missing when it has ended, and byte slices
 // and columns over the document's bytes, as those of TextBytes, must not be used any more.
 //
-// The error is that of the function, or the source's.
+// The error is that of the function, or the source's, or of kind ErrNotFound after Close.
 func (p *Partial) Read(read func(doc *Document) error) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	if p.here == nil {
+		return errorf(ErrNotFound, "the document was closed: open it again")
+	}
 	for ahead := p.page >> 7; ; ahead = min(2*ahead, 1<<29) {
 		at, err := p.try(read)
 		if at < 0 {
@@ -170,13 +174,9 @@ func (p *Partial) fetch(from, to int) error {
 			end = i * p.page
 		}
 		err := p.fill(start, end, func(b []byte) error {
-			n, err := p.source.ReadAt(b, int64(start))
-			p.requests, p.fetched = p.requests+1, p.fetched+int64(n)
-			switch {
-			case n == len(b):
-				return nil
-			case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-				return truncated(start+n, uint64(len(p.data)))
+			n, err := p.readAt(b, start)
+			if err == nil && n < len(b) {
+				err = truncated(start+n, uint64(len(p.data)))
 			}
 			return err
 		})
@@ -188,15 +188,31 @@ func (p *Partial) fetch(from, to int) error {
 }
 
 // fill puts the bytes of pages to their place.
-func (p *Partial) fill(start, end int, fill func(b []byte) error) error {
-	b := p.data[start:end]
+func (p *Partial) fill(start, end int, fill func(b []byte) error) (err error) {
+	b, filled := p.data[start:end], false
 	if err := allow(b, true, true); err != nil {
 		return err
 	}
-	err := fill(b)
-	err = errors.Join(err, allow(b, err == nil, false))
-	for i := start / p.page; err == nil && i < p.pages(end); i++ {
-		p.here[i] = true
-	}
+	defer func() { // also where the source panics
+		err = errors.Join(err, allow(b, filled, false))
+		for i := start / p.page; filled && err == nil && i < p.pages(end); i++ {
+			p.here[i] = true
+		}
+	}()
+	err = fill(b)
+	filled = err == nil
 	return err
+}
+
+// readAt reads bytes of the source. Fewer are there where it ends.
+func (p *Partial) readAt(b []byte, at int) (n int, err error) {
+	n, err = p.source.ReadAt(b, int64(at))
+	if n < 0 || n > len(b) {
+		return 0, errorf(ErrIO, "the source says that it read %d bytes of %d: mend its ReadAt", n, len(b))
+	}
+	p.requests, p.fetched = p.requests+1, p.fetched+int64(n)
+	if n == len(b) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return n, err
 }

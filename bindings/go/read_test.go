@@ -86,6 +86,55 @@ func TestScalarTexts(t *testing.T) {
 			t.Errorf("%s, not %s", got, want)
 		}
 	}
+	parses := func(text string, want any, got any, err error) {
+		t.Helper()
+		if _, fails := want.(error); fails && errors.Is(err, ErrBadValue) || err == nil && got == want {
+			return
+		}
+		t.Errorf("%.60s is %v, %v, not %v", text, got, err, want)
+	}
+	for text, want := range map[string]any{"2026-11-23": Date(20780), "0001-01-01": Date(minDay),
+		"2024-02-30": ErrBadValue, "2026-11-23T00:00:00": ErrBadValue, "": ErrBadValue, "0000-01-01": ErrBadValue} {
+		got, err := ParseDate(text)
+		parses(text, want, got, err)
+	}
+	for text, want := range map[string]any{"08:30:00": TimeOfDay(30_600_000_000), "08:30": ErrBadValue,
+		"23:59:59.999999": TimeOfDay(dayMicros - 1), "08:30:00.25": TimeOfDay(30_600_250_000), "8:30:00": ErrBadValue,
+		"08:30:60": ErrBadValue, "08:30:00Z": ErrBadValue, "08:30:00+01:00": ErrBadValue, "": ErrBadValue} {
+		got, err := ParseTimeOfDay(text)
+		parses(text, want, got, err)
+	}
+	for text, want := range map[string]any{"1969-12-31T23:59:59.999": DateTime(-1000), "1970-01-01": ErrBadValue,
+		"1970-01-01T00:00:00Z": ErrBadValue, "1970-01-01 00:00:00": ErrBadValue} {
+		got, err := ParseDateTime(text)
+		parses(text, want, got, err)
+	}
+	for text, want := range map[string]any{"00010203-0405-0607-0809-0A0b0c0d0e0f": UUID{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+		11, 12, 13, 14, 15}, "000102030405060708090a0b0c0d0e0f": ErrBadValue, "": ErrBadValue} {
+		got, err := ParseUUID(text)
+		parses(text, want, got, err)
+	}
+	nines := strings.Repeat("9", 38)
+	for text, want := range map[string]any{"-0.05": "-0.05", "19.90": "19.90", "7": "7", "-1.8446744073709551616": "",
+		"18446744073709551615": "", "9223372036854775808": "", nines: "", "-0." + nines: "", "-" + nines: "", "-0": "0",
+		"5e-3": "0.005", "1.5E3": "1500", "1.25e1": "12.5", "1e37": "1" + strings.Repeat("0", 37), "1e38": ErrBadValue,
+		nines + "9": ErrBadValue, "0." + nines + "9": ErrBadValue, "1e-39": ErrBadValue,
+		"1e99999999999999999999": ErrBadValue, "1e-99999999999999999999": ErrBadValue, "": ErrBadValue, "+1": ErrBadValue,
+		".5": ErrBadValue, "1.": ErrBadValue,
+		"0x10": ErrBadValue, "1_0": ErrBadValue, "NaN": ErrBadValue, strings.Repeat("9", 1<<20): ErrBadValue} {
+		if want == "" {
+			want = text
+		}
+		got, err := ParseDecimal(text)
+		parses(text, want, got.String(), err)
+	}
+	var price Decimal
+	for text, want := range map[string]string{"19.90": "19.90", `"19.90"`: "19.90", "null": "0", `""`: "", `"x"`: ""} {
+		price = Decimal{}
+		if err := price.UnmarshalJSON([]byte(text)); (err == nil) != (want != "") || err == nil && price.String() != want {
+			t.Errorf("%s is %v: %v", text, price, err)
+		}
+	}
 	if got := DateTime(0).In(time.FixedZone("", 3600)); got.UnixMicro() != -3600e6 {
 		t.Error(got)
 	}
@@ -118,7 +167,8 @@ func TestHashesOfKeys(t *testing.T) {
 
 func TestPrintedBytesAreBounded(t *testing.T) {
 	root := sample(t, "y_encoded_text_elsewhere").Root()
-	if _, err := AppendJSON(nil, root, JSONOptions{MaxBytes: 4}); !errors.Is(err, ErrBudgetExceeded) {
+	_, err := AppendJSON(nil, root, JSONOptions{MaxBytes: 4})
+	if !errors.Is(err, ErrBudgetExceeded) || !strings.Contains(err.Error(), "MaxBytes") {
 		t.Error(err)
 	}
 	if text, err := AppendJSON([]byte("x"), root, JSONOptions{}); err != nil || !strings.HasPrefix(string(text), `x"`) {

@@ -34,11 +34,12 @@ func (e *Encoder) Encode(v any) error {
 type Decoder struct {
 	r     io.Reader
 	limit uint64
+	err   error // of a document that was left in the middle
 }
 
 // NewDecoder makes a decoder of the documents in r.
 func NewDecoder(r io.Reader) *Decoder {
-	return &Decoder{r, 1 << 32}
+	return &Decoder{r: r, limit: 1 << 32}
 }
 
 // Limit refuses documents of more bytes with an error of kind ErrDocumentLimit. A document has up to 4 GiB; memory is
@@ -56,13 +57,22 @@ func (d *Decoder) Decode(v any) error {
 
 // Next reads the next document as it is, for programs that need a part of it. At the end of the stream it returns
 // io.EOF. A stream that ends within a document is an error of kind ErrTruncated. The kinds are otherwise those of Open,
-// and the errors of the reader are returned as they are.
-func (d *Decoder) Next() (*Document, error) {
+// and the errors of the reader are returned as they are. After an error within a document nobody knows where the next
+// one begins, so it is the error of all further calls.
+func (d *Decoder) Next() (doc *Document, err error) {
+	if d.err != nil {
+		return nil, d.err
+	}
 	header := make([]byte, headerSize)
-	if n, err := io.ReadFull(d.r, header); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return Open(header[:n])
-		}
+	n, err := io.ReadFull(d.r, header)
+	if n == 0 {
+		return nil, err
+	}
+	defer func() { d.err = err }()
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return Open(header[:n])
+	}
+	if err != nil {
 		return nil, err
 	}
 	used, err := usedBytes(mem(header))

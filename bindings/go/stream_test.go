@@ -68,10 +68,27 @@ func TestStreamsThatEnd(t *testing.T) {
 			t.Fatal(after, err)
 		}
 	}
-	decoder := NewDecoder(bytes.NewReader(data))
+	// Nothing is read out of the middle of a document that was refused.
+	inner, _ := Marshal("smuggled")
+	decoder := NewDecoder(bytes.NewReader(append(append(data[:headerSize:headerSize], inner...), data...)))
 	decoder.Limit(uint64(len(data)) - 1)
-	if _, err := decoder.Next(); !errors.Is(err, ErrDocumentLimit) {
-		t.Fatal(err)
+	for range 2 {
+		if _, err := decoder.Next(); !errors.Is(err, ErrDocumentLimit) {
+			t.Fatal(err)
+		}
+		decoder.Limit(1 << 20)
+	}
+	// The end of a stream may only be the end of what has arrived.
+	arrives := new(bytes.Buffer)
+	decoder = NewDecoder(arrives)
+	for range 2 {
+		if _, err := decoder.Next(); err != io.EOF {
+			t.Fatal(err)
+		}
+		arrives.Write(data)
+		if _, err := decoder.Next(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

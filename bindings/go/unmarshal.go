@@ -1,6 +1,7 @@
 package livebuf
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
@@ -24,12 +25,16 @@ func Unmarshal(data []byte, v any) error {
 // All is copied, but a Value, which refers to the document.
 //
 // Members of an object go to the fields of their names, exactly as they are spelt. Other members are not read, and
-// fields without a member stay as they are. Null makes nil of pointers, interfaces, maps and slices, and leaves others
-// as they are. An interface gets what Any returns, and []byte also takes text in base64. A slice is made anew; an array
-// that is longer than an array of Go is an error.
+// fields without a member stay as they are. Null makes nil of pointers, interfaces, maps and slices, goes to the method
+// UnmarshalJSON of what has one, and leaves others as they are. An interface gets what Any returns, and []byte also
+// takes text in base64. A slice is made anew; an array that is longer than an array of Go is an error.
 //
-// Numbers are exact: one that the wanted type does not hold is an error. The error has the path to the value. It is of
-// kind ErrWrongType, ErrBudgetExceeded (a small document that stands for very much), or the kind of damage.
+// Dates, times and UUIDs are read from their texts, too, and go to a string or an UnmarshalText as such. A Decimal is
+// also read from any other number, and a time.Time from a date, or a date and time, in UTC.
+//
+// Integers are exact: a number that the wanted type does not hold is an error. Floats are rounded to the nearest one,
+// and only too large numbers are errors. The error has the path to the value. It is of kind ErrWrongType,
+// ErrBudgetExceeded (a small document that stands for very much), or the kind of damage.
 func (v Value) Decode(to any) error {
 	r := reflect.ValueOf(to)
 	if r.Kind() != reflect.Pointer || r.IsNil() {
@@ -38,8 +43,9 @@ func (v Value) Decode(to any) error {
 	if err := v.Err(); err != nil {
 		return err
 	}
-	n := int64(len(v.doc.data))
-	d := decoder{builder: builder{values: 8*n + 1_000_000, bytes: textPerByte*n + 1<<20, keys: map[string]string{}}}
+	d := decoder{builder: builder{keys: map[string]string{}}}
+	d.values, d.bytes = v.doc.allowance()
+	d.bytes += 1 << 20
 	return codecOf(r.Type().Elem()).decode(&d, v, r.Elem())
 }
 
@@ -55,15 +61,18 @@ func misfit(v Value, t reflect.Type) error {
 		return err
 	}
 	if v.Kind() >= KindInt && v.Kind() <= KindNumberText || v.Kind() == KindDecimal {
-		return errorf(ErrWrongType, "the number %.60s, of kind %v, does not fit Go type %v exactly", v, v.Kind(), t)
+		return errorf(ErrWrongType, "the number %.60s, of kind %v, does not fit Go type %v", v, v.Kind(), t)
 	}
 	return errorf(ErrWrongType, "the value is of kind %v, which does not fit Go type %v", v.Kind(), t)
 }
 
 // within adds a step to the path of an error.
-func within(err error, step string) error {
+func within(err error, step string) error { return under(err, string(appendStep(nil, step))) }
+
+// under adds a pointer before the path of an error.
+func under(err error, pointer string) error {
 	if x, ok := err.(*Error); ok {
-		x.Path = string(appendStep(nil, step)) + x.Path
+		x.Path = pointer + x.Path
 	}
 	return err
 }
@@ -82,7 +91,16 @@ func scalarDecoder[T any](get func(v Value) (T, error)) decodeFunc {
 	}
 }
 
-var decodeTime = scalarDecoder(Value.Time)
+// orText is scalarDecoder for types that have a text, which is taken, too.
+func orText[T any](get func(v Value) (T, error)) decodeFunc {
+	decode := scalarDecoder(get)
+	return func(d *decoder, v Value, to reflect.Value) error {
+		if v.tag == tagText {
+			return decodeText(d, v, to)
+		}
+		return decode(d, v, to)
+	}
+}
 
 var specialDecoders = map[reflect.Type]decodeFunc{
 	reflect.TypeFor[Value](): scalarDecoder(func(v Value) (Value, error) { return v, nil }),
@@ -94,18 +112,40 @@ var specialDecoders = map[reflect.Type]decodeFunc{
 		to.SetBytes(raw)
 		return err
 	},
-	reflect.TypeFor[time.Time](): func(d *decoder, v Value, to reflect.Value) error {
-		if v.tag == tagText {
-			return decodeText(d, v, to)
+	reflect.TypeFor[time.Time](): orText(func(v Value) (time.Time, error) {
+		switch v.tag {
+		case tagDate:
+			return Date(v.bits).Time(), nil
+		case tagDateTime:
+			return DateTime(v.bits).In(time.UTC), nil
 		}
-		return decodeTime(d, v, to)
+		return v.Time()
+	}),
+	reflect.TypeFor[Date]():      orText(Value.Date),
+	reflect.TypeFor[TimeOfDay](): orText(Value.TimeOfDay),
+	reflect.TypeFor[DateTime]():  orText(Value.DateTime),
+	reflect.TypeFor[Decimal](): orText(func(v Value) (Decimal, error) {
+		if v.tag == tagDecimal || v.tag == tagLargeDecimal {
+			return v.Decimal()
+		}
+		number, err := v.Number()
+		if err != nil {
+			return Decimal{}, err
+		}
+		return ParseDecimal(string(number))
+	}),
+	reflect.TypeFor[UUID](): orText(Value.UUID),
+	reflect.TypeFor[json.Number](): func(d *decoder, v Value, to reflect.Value) error {
+		number, err := v.Number()
+		if v.tag == tagText && isNumber(v.spanBytes()) {
+			number, err = json.Number(v.spanBytes()), nil
+		}
+		if err != nil {
+			return misfit(v, to.Type())
+		}
+		to.SetString(string(number))
+		return d.pay(1, len(number), v.at)
 	},
-	reflect.TypeFor[Date]():        scalarDecoder(Value.Date),
-	reflect.TypeFor[TimeOfDay]():   scalarDecoder(Value.TimeOfDay),
-	reflect.TypeFor[DateTime]():    scalarDecoder(Value.DateTime),
-	reflect.TypeFor[Decimal]():     scalarDecoder(Value.Decimal),
-	reflect.TypeFor[UUID]():        scalarDecoder(Value.UUID),
-	reflect.TypeFor[json.Number](): scalarDecoder(Value.Number),
 }
 
 // decode makes the function that decodes values of a type. Null is left to those that take it.
@@ -114,7 +154,7 @@ func (m maker) decode(t reflect.Type) decodeFunc {
 	if special := specialDecoders[t]; special != nil {
 		plain = special
 	} else if p := reflect.PointerTo(t); p.Implements(jsonUnmarshaler) {
-		plain = decodeJSON
+		return decodeJSON
 	} else if p.Implements(textUnmarshaler) {
 		plain = decodeText
 	}
@@ -147,13 +187,26 @@ func decodeJSON(d *decoder, v Value, to reflect.Value) error {
 }
 
 func decodeText(d *decoder, v Value, to reflect.Value) error {
-	if v.tag != tagText {
+	text, ok := textIn(v)
+	if !ok {
 		return misfit(v, to.Type())
 	}
-	if err := to.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(v.spanBytes()); err != nil {
+	if err := to.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text); err != nil {
 		return errorf(ErrWrongType, "a method of Go type %v refused the text: %v", to.Type(), err)
 	}
-	return d.pay(1, int(v.bits), v.at)
+	return d.pay(1, len(text), v.at)
+}
+
+// textIn is a text, or that of a date, a time or a UUID. Bytes in base64 are none.
+func textIn(v Value) ([]byte, bool) {
+	if v.tag == tagText {
+		return v.spanBytes(), true
+	}
+	if v.tag != tagUUID && (v.tag < tagTimestamp || v.tag > tagDateTime) {
+		return nil, false
+	}
+	text, err := v.MarshalJSON()
+	return bytes.Trim(text, `"`), err == nil
 }
 
 func (m maker) decodeKind(t reflect.Type) decodeFunc {
@@ -186,8 +239,8 @@ func (m maker) decodeKind(t reflect.Type) decodeFunc {
 		}
 	case reflect.Float32, reflect.Float64:
 		return func(_ *decoder, v Value, to reflect.Value) error {
-			x, ok := exactFloat(v)
-			if !ok || t.Kind() == reflect.Float32 && x == x && float64(float32(x)) != x {
+			x, err := v.Float64()
+			if err != nil || t.Kind() == reflect.Float32 && math.IsInf(float64(float32(x)), 0) && !math.IsInf(x, 0) {
 				return misfit(v, t)
 			}
 			to.SetFloat(x)
@@ -195,19 +248,20 @@ func (m maker) decodeKind(t reflect.Type) decodeFunc {
 		}
 	case reflect.String:
 		return func(d *decoder, v Value, to reflect.Value) error {
-			if v.tag != tagText {
+			text, ok := textIn(v)
+			if !ok {
 				return misfit(v, t)
 			}
-			to.SetString(string(v.spanBytes()))
-			return d.pay(1, int(v.bits), v.at)
+			to.SetString(string(text))
+			return d.pay(1, len(text), v.at)
 		}
 	case reflect.Interface:
 		return decodeInterface
 	case reflect.Pointer:
 		element := m.codec(t.Elem())
 		return func(d *decoder, v Value, to reflect.Value) error {
-			if to.IsNil() {
-				to.Set(reflect.New(t.Elem()))
+			if err := d.make(v, to); err != nil {
+				return err
 			}
 			return element.decode(d, v, to.Elem())
 		}
@@ -230,19 +284,14 @@ func (m maker) decodeKind(t reflect.Type) decodeFunc {
 	return func(_ *decoder, v Value, to reflect.Value) error { return misfit(v, t) }
 }
 
-// exactFloat is a number that float64 holds exactly.
-func exactFloat(v Value) (float64, bool) {
-	switch v.tag {
-	case tagFloat:
-		return math.Float64frombits(v.bits), true
-	case tagInt:
-		f := float64(int64(v.bits))
-		return f, f < 1<<63 && int64(f) == int64(v.bits)
-	case tagUint:
-		f := float64(v.bits)
-		return f, f < 1<<64 && uint64(f) == v.bits
+// make makes what a pointer leads to, if it leads to nothing.
+func (d *decoder) make(v Value, pointer reflect.Value) error {
+	if !pointer.IsNil() {
+		return nil
 	}
-	return 0, false
+	to := pointer.Type().Elem()
+	pointer.Set(reflect.New(to))
+	return d.pay(0, int(to.Size()), v.at)
 }
 
 func decodeInterface(d *decoder, v Value, to reflect.Value) error {
@@ -305,6 +354,7 @@ func decodeElements(d *decoder, v Value, to reflect.Value, element *codec) error
 
 func (m maker) decodeMap(t reflect.Type) decodeFunc {
 	element, size := m.codec(t.Elem()), int(t.Elem().Size())
+	isText := t.Key().Kind() == reflect.String && !reflect.PointerTo(t.Key()).Implements(textUnmarshaler)
 	return func(d *decoder, v Value, to reflect.Value) error {
 		if v.tag != tagObject {
 			return misfit(v, t)
@@ -322,7 +372,9 @@ func (m maker) decodeMap(t reflect.Type) decodeFunc {
 			if err == nil {
 				err = element.decode(d, it.value, x)
 			}
-			if err == nil {
+			if isText {
+				key.SetString(string(it.key))
+			} else if err == nil {
 				err = setMapKey(key, string(it.key))
 			}
 			if err != nil {
@@ -335,13 +387,9 @@ func (m maker) decodeMap(t reflect.Type) decodeFunc {
 	}
 }
 
-// setMapKey reads the key of a map.
+// setMapKey reads the key of a map that is not just a text.
 func setMapKey(to reflect.Value, text string) error {
 	var err error
-	if to.Kind() == reflect.String {
-		to.SetString(text)
-		return nil
-	}
 	if x, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		err = x.UnmarshalText([]byte(text))
 	} else if to.CanInt() {
@@ -378,7 +426,7 @@ func decodeStruct(t reflect.Type, fields []field) decodeFunc {
 			if member.tag == tagNothing && member.form != formBroken {
 				continue
 			}
-			x, err := fieldToSet(to, f.index)
+			x, err := d.fieldToSet(v, to, f.index)
 			if err == nil {
 				err = f.codec.decode(d, member, x)
 			}
@@ -392,19 +440,19 @@ func decodeStruct(t reflect.Type, fields []field) decodeFunc {
 }
 
 // fieldToSet is a field of a struct, or of one embedded in it.
-func fieldToSet(v reflect.Value, index []int) (reflect.Value, error) {
+func (d *decoder) fieldToSet(v Value, to reflect.Value, index []int) (reflect.Value, error) {
 	for i, inner := range index {
-		if i > 0 && v.Kind() == reflect.Pointer {
-			to := v.Type().Elem()
-			if v.IsNil() && !v.CanSet() {
-				return v, errorf(ErrWrongType, "an embedded pointer to Go type %v cannot be set: export the type", to)
+		if i > 0 && to.Kind() == reflect.Pointer {
+			if to.IsNil() && !to.CanSet() {
+				return to, errorf(ErrWrongType, "an embedded pointer to Go type %v cannot be set: export the type",
+					to.Type().Elem())
 			}
-			if v.IsNil() {
-				v.Set(reflect.New(to))
+			if err := d.make(v, to); err != nil {
+				return to, err
 			}
-			v = v.Elem()
+			to = to.Elem()
 		}
-		v = v.Field(inner)
+		to = to.Field(inner)
 	}
-	return v, nil
+	return to, nil
 }

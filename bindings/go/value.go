@@ -257,7 +257,12 @@ func (v Value) Get(key string) Value {
 }
 
 // GetKey is Get with a key that was prepared once.
-func (v Value) GetKey(key *Key) Value { return v.member(key) }
+func (v Value) GetKey(key *Key) Value {
+	if key == nil {
+		return v.nothing()
+	}
+	return v.member(key)
+}
 
 // At is element i of an array. It is missing where there is none, or the value is no array.
 func (v Value) At(i int) Value {

@@ -2,6 +2,7 @@ package livebuf
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -346,6 +347,16 @@ func exercise(data []byte) {
 	}
 	if len(data) < 1<<12 {
 		doc.Root().Any()
+		doc.Root().Raw()
+		doc.Root().Digest()
+		doc.Root().Decode(new([]map[string]RawValue))
+		if made, err := Encode(RawValue(data)); err == nil && validity(made) != nil {
+			panic(fmt.Sprintf("%x is encoded as %x: %v", data, made, validity(made)))
+		}
+		e, _ := NewEditor(map[string]any{})
+		if e.Set(Pointer(""), "a", doc.Root()) == nil && validity(e.Bytes()) != nil {
+			panic(fmt.Sprintf("%x becomes a part of %x: %v", data, e.Bytes(), validity(e.Bytes())))
+		}
 	}
 	left := 500
 	var walk func(v Value, depth int)
@@ -410,6 +421,10 @@ func TestDamagedDocuments(t *testing.T) {
 	if n < 300 {
 		t.Errorf("only %d documents", n)
 	}
+	// A tensor of lists whose numbers have a code that no column has.
+	data, _ := base64.StdEncoding.DecodeString("q0xCRgEAAAAgAAAAAAAAACEAAABQAAAAAAAAAAAAAAAFEgABAQAAAAAAAAAwAAAACQ" +
+		"EAAAMAAAAAAAAAIAAAAAX/AAEAAAAAAAAAAAAAAAA=")
+	exercise(data)
 	// Vectors with a few bytes changed.
 	rounds := amount(4, 40, 1000)
 	random := rand.New(rand.NewPCG(1, 2))
