@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.zip.CRC32;
@@ -18,6 +19,7 @@ import java.util.zip.CRC32;
 public final class Document extends Segments {
     final Mem m; // the used bytes
     boolean valid; // whether they were validated, or made by this library
+    boolean isStale; // whether an editor has changed them since
 
     Document(Mem m, boolean valid) {
         this.m = m;
@@ -78,6 +80,9 @@ public final class Document extends Segments {
     }
 
     private static Document open(Path file, Bytes bytes) {
+        if (Files.isDirectory(file)) {
+            throw LivebufException.of(IO, "%s is a folder, and no document", file);
+        }
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
             if (channel.size() > MAX_USED) {
                 throw LivebufException.of(DOCUMENT_LIMIT, "the file has 2 GiB or more, which Java cannot hold at once");

@@ -562,24 +562,29 @@ abstract class EditColumns extends Space {
 
     /** At most how many bytes it takes to change a column, which may have to move or to be converted. */
     final long columnCost(long at) {
-        return 4 * bytesBelow(at);
+        long[] headers = {m.size / COLUMN_SIZE}; // no document has more
+        return 4 * bytesBelow(at, headers, MAX_COLUMN_NESTING + 1); // a run is one more
     }
 
-    private long bytesBelow(long at) {
+    private long bytesBelow(long at, long[] headers, int depth) {
+        if (headers[0]-- == 0 || depth < 0) {
+            throw LivebufException.at(ErrorKind.OVERLAP, at); // columns lead in a circle
+        }
         Read.Head c = col(at);
         if (c.data == 0 || !isNested(c.code)) {
             return 64 + (width(c.code) + 10) * c.capacity;
         }
         long size = 64 + 64 * c.count;
         if (c.code != CODE_STRUCT) {
-            size += bytesBelow(c.data + LIST_ELEMENTS);
-            return isFixed(c.data) ? size : size + bytesBelow(c.data + LIST_OFFSETS);
+            size += bytesBelow(c.data + LIST_ELEMENTS, headers, depth - 1);
+            return isFixed(c.data) ? size : size + bytesBelow(c.data + LIST_OFFSETS, headers, depth - 1);
         }
         for (long j = 0; j < headers(c.data); j++) {
-            size += bytesBelow(header(c.data, j));
+            size += bytesBelow(header(c.data, j), headers, depth - 1);
         }
         long extras = m.u32(c.data + 16);
-        return extras == 0 ? size : size + bytesBelow(extras) + extrasBelow(c.data, extras);
+        return extras == 0 ? size
+            : size + bytesBelow(extras, headers, depth - 1) + extrasBelow(c.data, extras);
     }
 
     /**
@@ -607,7 +612,7 @@ abstract class EditColumns extends Space {
     /** At most how many bytes n keys take, and what comes with them in an object. */
     private long keysBelow(long cells, long n) {
         long size = 64 + 32 * n;
-        for (long i = 0; i < n; i++) {
+        for (long i = 0; i < Math.min(n, m.size / 8); i++) {
             long cell = m.u64(cells + 8 * i);
             size += (cell & SPAN_INLINE) != 0 ? 0 : (cell >>> 32 & MAX_SPAN);
         }

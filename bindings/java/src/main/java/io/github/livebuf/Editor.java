@@ -24,9 +24,10 @@ import java.util.List;
  * next edit.
  *
  * <p>All edits throw a {@link LivebufException}: of kind NOT_FOUND or WRONG_TYPE if the pointer does not lead to an
- * object or an array as the edit needs it, of STALE_HANDLE if the handle's value is no more, of BAD_VALUE, BAD_TEXT or
- * NESTING_LIMIT if a value cannot be stored, of TENSOR_MISMATCH if a tensor would lose what it keeps, of
- * DOCUMENT_LIMIT if the document would become too long, and of BROKEN if an earlier edit ended half way.
+ * object or an array as the edit needs it, of STALE_HANDLE if the handle's value is no more or a {@link Value} that is
+ * to be stored is from before the last edit, of BAD_VALUE, BAD_TEXT or NESTING_LIMIT if a value cannot be stored, of
+ * TENSOR_MISMATCH if a tensor would lose what it keeps, of DOCUMENT_LIMIT if the document would become too long, and of
+ * BROKEN if an earlier edit ended half way.
  */
 public final class Editor extends EditValues {
     private Document out; // of the values that were given out since the last edit
@@ -54,7 +55,8 @@ public final class Editor extends EditValues {
 
     /**
      * Opens a document that is known to be valid (FORMAT 9), such as one that this library made: it is not checked. An
-     * edit of others may spoil them further, and may not end.
+     * edit of others may spoil them further, may not end, and may take all memory; {@link #limit} bounds only that of
+     * the document.
      *
      * @throws LivebufException as {@link Document#open(byte[])}, and of kind READ_ONLY
      */
@@ -170,11 +172,26 @@ public final class Editor extends EditValues {
             v = v.form == Value.ARRAY ? v.get(Value.pointerIndex(step)) : v.get(step);
         }
         if (!v.exists()) {
-            StringBuilder path = new StringBuilder();
-            steps.forEach(step -> Encoder.step(path, step));
-            throw LivebufException.of(NOT_FOUND).withPath(path.toString());
+            throw LivebufException.of(NOT_FOUND).withPath(path(steps));
         }
         return spot(v, steps.size() + 1);
+    }
+
+    private static String path(List<String> steps) {
+        StringBuilder path = new StringBuilder();
+        steps.forEach(step -> Encoder.step(path, step));
+        return path.toString();
+    }
+
+    /** The index that the last step of a pointer to an element of an array names. */
+    private static int index(List<String> steps) {
+        String step = steps.get(steps.size() - 1);
+        int i = Value.pointerIndex(step);
+        if (i < 0) {
+            throw LivebufException.of(INDEX_OUT_OF_RANGE,
+                "the elements of an array have numbers from 0 on: \"%s\" is none", step).withPath(path(steps));
+        }
+        return i;
     }
 
     private Spot spot(Value v, int depth) {
@@ -256,6 +273,7 @@ public final class Editor extends EditValues {
             }
             if (out != null) {
                 out.valid = false; // its values may be others from now on
+                out.isStale = true;
                 out = null;
             }
             change.run();
@@ -330,6 +348,9 @@ public final class Editor extends EditValues {
         if (n == 0 || tag != TAG_NOTHING && tag != TAG_OBJECT && tag != TAG_ARRAY) {
             return 0;
         }
+        if (left <= 0) {
+            throw Deep.stop(limit, at); // columns of a damaged document may lead in a circle
+        }
         if (c.code == CODE_STRUCT) {
             return heightOfRows(c.data, i, n, left, limit);
         }
@@ -398,9 +419,7 @@ public final class Editor extends EditValues {
     private static Value member(Value v, String key, Key k) {
         Value member = Read.member(v, k);
         if (!member.exists()) {
-            StringBuilder path = new StringBuilder();
-            Encoder.step(path, key);
-            throw LivebufException.of(NOT_FOUND).withPath(path.toString());
+            throw LivebufException.of(NOT_FOUND).withPath(path(List.of(key)));
         }
         return member;
     }
@@ -449,7 +468,7 @@ public final class Editor extends EditValues {
     /** The type of a tensor's numbers; 0 of any other array. */
     private int numbers(Value v) {
         Read.Head c = col(v.at);
-        while (c.tensor && c.code == CODE_FIXED_LIST) {
+        for (int i = 1; i < MAX_DIMENSIONS && c.tensor && c.code == CODE_FIXED_LIST; i++) {
             c = col(c.data + LIST_ELEMENTS);
         }
         return c.tensor ? c.code : 0;
@@ -546,7 +565,7 @@ public final class Editor extends EditValues {
         } else if (step.equals("-")) {
             push(target, new Object[] {value});
         } else {
-            set(target, Value.pointerIndex(step), value);
+            set(target, index(steps), value);
         }
     }
 
@@ -559,7 +578,7 @@ public final class Editor extends EditValues {
         String step = steps.get(steps.size() - 1);
         Spot target = spot(steps.subList(0, steps.size() - 1));
         if (target.v.form == Value.ARRAY) {
-            splice(target, Value.pointerIndex(step), 1);
+            splice(target, index(steps), 1);
         } else {
             remove(target, step);
         }
@@ -608,23 +627,26 @@ public final class Editor extends EditValues {
         byte[] state = new byte[STATE_SIZE];
         new SecureRandom().nextBytes(state);
         edit(0, 0, () -> {}); // squeezes the document, if that is to be done
-        edit(0, 1024, () -> {
-            long place = Delta.statePlace(m);
-            if (place == 0) {
-                long aux = aux();
-                place = alloc(STATE_SIZE);
-                m.put32(aux + 20, place);
-            }
-            write(place, state);
-        });
+        edit(0, 1024, () -> write(placeOfState(), state));
         m.put8(HEADER_IGNORE, FLAG_STATE);
+    }
+
+    /** The place of the document's state, which is made where there is none. */
+    private long placeOfState() {
+        long place = Delta.statePlace(m);
+        if (place == 0) {
+            long aux = aux();
+            place = alloc(STATE_SIZE);
+            m.put32(aux + 20, place);
+        }
+        return place;
     }
 
     // --- Squeezing
 
     /**
-     * Encodes the document again where more than three quarters of it and more than 4 KiB are free. Handles follow their
-     * values.
+     * Encodes the document again where more than three quarters of it and more than 4 KiB are free. Handles follow
+     * their values, and a state keeps a place, so that a delta can lead here.
      */
     private void squeeze() {
         long aux = m.u32(HEADER_AUX), free = m.u32(aux + 4);
@@ -640,9 +662,10 @@ public final class Editor extends EditValues {
         } catch (LivebufException e) {
             return; // a value of a later version
         }
-        if (data.length > m.size) {
-            return;
+        if (data.length > m.size - 1024) {
+            return; // the place of the state comes behind it
         }
+        boolean isStated = Delta.statePlace(m) != 0;
         Handle.Table old = handles;
         handles = new Handle.Table();
         if (!old.isEmpty()) {
@@ -652,6 +675,9 @@ public final class Editor extends EditValues {
         forget();
         write(0, data);
         resize(data.length);
+        if (isStated) {
+            placeOfState();
+        }
     }
 
     /** Gives the handles of a value and those in it to another one that is equal. */

@@ -294,10 +294,14 @@ final class Encoder extends Writer {
         span(TAG_UUID, bytes, 0, 16);
     }
 
-    /** Adds a decimal. One with zeros before the point that are no digits gets them as digits. */
+    /**
+     * Adds a decimal. One with zeros before the point that are no digits gets them as digits; one of more than 38 is
+     * kept as a number of JSON.
+     */
     void decimal(BigDecimal x) {
         if (x.scale() > MAX_SCALE || x.precision() - Math.min(x.scale(), 0L) > MAX_SCALE) {
-            throw LivebufException.of(ErrorKind.BAD_VALUE, "the decimal has more than 38 digits, or a scale above 38");
+            JsonReader.number(this, x.toString());
+            return;
         }
         BigInteger coefficient = x.scale() < 0 ? x.setScale(0).unscaledValue() : x.unscaledValue();
         int scale = Math.max(x.scale(), 0);
@@ -577,6 +581,10 @@ final class Encoder extends Writer {
     void value(Value v) {
         if (!v.exists()) {
             throw v.wrong("");
+        }
+        if (v.doc.isStale) {
+            throw LivebufException.of(ErrorKind.STALE_HANDLE, "the value was looked up before the last edit of its "
+                + "document: look it up again, or take a handle before you edit");
         }
         limit(v.doc);
         copy(v);

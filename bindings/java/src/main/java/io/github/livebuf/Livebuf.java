@@ -29,18 +29,20 @@ public final class Livebuf {
      * Encodes a value of Java as a document. It takes O(size of the value).
      *
      * <p>Booleans, numbers and texts: as they are, so an integer stays an integer and a float a float. A BigInteger of
-     * more than 64 bits is kept as its digits. BigDecimal: a decimal, of at most 38 digits. byte[] and ByteBuffer:
-     * bytes. UUID, LocalDate, LocalTime, LocalDateTime: what they are, and Instant, OffsetDateTime and ZonedDateTime:
-     * timestamps; times are cut to microseconds. Arrays and collections: arrays, of which similar objects become
-     * columns. Maps: objects, in the order of the map; their keys are texts, integers, UUIDs or constants of
-     * enumerations, which are texts by their names. {@link Value}, {@link Document} and {@link NumberText}: what they
-     * are. Optional: its value. Null: null. Records and other classes: objects of their members; see {@link Mapper}.
+     * more than 64 bits is kept as its digits. BigDecimal: a decimal, or a number of JSON if it has more than 38
+     * digits. byte[] and ByteBuffer: bytes. UUID, LocalDate, LocalTime, LocalDateTime: what they are, and Instant,
+     * OffsetDateTime and ZonedDateTime: timestamps; times are cut to microseconds. Duration and URI: texts. Arrays,
+     * collections and other Iterables: arrays, of which similar objects become columns. Maps: objects, in the order of
+     * the map; their keys are texts, or numbers, booleans, dates, UUIDs or constants of enumerations, which are texts
+     * by their names. {@link Value}, {@link Document}, {@link Handle} and {@link NumberText}: what they are. Optional:
+     * its value. Null: null. Records and other classes: objects of their members; see {@link Mapper}.
      *
      * @param value the value, which may be null
      * @return the bytes of the document
      * @throws LivebufException with the path to the value. It is of kind BAD_VALUE (types that have no place in a
-     *     document, times beyond the years 1 to 9999), BAD_TEXT (half of a surrogate pair), NESTING_LIMIT (more than
-     *     1,000 containers within each other, also where a value holds itself), DOCUMENT_LIMIT (2 GiB) or STRING_LIMIT
+     *     document, times beyond the years 1 to 9999), STALE_HANDLE (a Value of an editor from before its last edit, or
+     *     a Handle of a value that is no more), BAD_TEXT (half of a surrogate pair), NESTING_LIMIT (more than 1,000
+     *     containers within each other, also where a value holds itself), DOCUMENT_LIMIT (2 GiB) or STRING_LIMIT
      */
     public static byte[] encode(Object value, Option... options) {
         return Encoder.runAgain(options, e -> Mapper.any(e, value));

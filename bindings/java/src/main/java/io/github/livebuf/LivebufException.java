@@ -1,5 +1,8 @@
 package io.github.livebuf;
 
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -51,9 +54,13 @@ public final class LivebufException extends RuntimeException {
         return e;
     }
 
-    /** What the operating system said. */
+    /** What the operating system said. Of some exceptions the message is the name of the file alone. */
     static LivebufException io(Exception cause) {
-        return new LivebufException(ErrorKind.IO, -1, "", String.valueOf(cause.getMessage()), cause);
+        boolean isName = cause instanceof FileSystemException x && x.getReason() == null;
+        String text = cause.getMessage() + (!isName ? "" : cause instanceof NoSuchFileException
+            ? ": there is no such file" : cause instanceof FileAlreadyExistsException
+            ? ": there is such a file already" : ": this is a " + cause.getClass().getSimpleName());
+        return new LivebufException(ErrorKind.IO, -1, "", text, cause);
     }
 
     private static String format(String advice, Object[] args) {
@@ -91,10 +98,12 @@ public final class LivebufException extends RuntimeException {
         return advice;
     }
 
-    /** The advice, with the place that it is about. */
+    /** The advice, with the place that it is about. The middle of a long path is left out. */
     @Override
     public String getMessage() {
-        String text = path.isEmpty() ? advice : advice + " (at " + path + ")";
+        int n = path.length();
+        String shown = n <= 300 ? path : path.substring(0, 200) + "…" + path.substring(n - 100);
+        String text = path.isEmpty() ? advice : advice + " (at " + shown + ")";
         return offset < 0 ? text : text + " (" + kind.title() + " at byte " + offset + ")";
     }
 }

@@ -439,9 +439,9 @@ public final class LogWriter implements AutoCloseable {
     // --- The disk
 
     private void check() {
-        if (broken || !lock.isHeld()) {
-            throw LivebufException.log(LogFault.BROKEN, frames.end, broken
-                ? "an earlier sync failed, so that nobody knows what is on the disk: open the log again"
+        if (closed || broken || !lock.isHeld()) {
+            throw LivebufException.log(LogFault.BROKEN, frames.end, closed ? "the writer was closed: open the log again"
+                : broken ? "an earlier sync failed, so that nobody knows what is on the disk: open the log again"
                 : "the process that holds the log's lock was ended: open the log again");
         }
     }
@@ -681,10 +681,10 @@ public final class LogWriter implements AutoCloseable {
         if (closed) {
             return;
         }
-        closed = true;
         try {
             sync();
         } finally {
+            closed = true;
             if (!broken && lock.isHeld()) {
                 mark();
             }

@@ -18,8 +18,11 @@ import java.lang.reflect.TypeVariable;
 import java.lang.reflect.WildcardType;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.net.URI;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.time.DateTimeException;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
@@ -30,6 +33,8 @@ import java.time.ZonedDateTime;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collection;
+import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -40,7 +45,11 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.stream.Stream;
 
 /**
  * Makes documents of values of a type, and values of documents: of records and beans first of all, whose members are
@@ -53,8 +62,14 @@ import java.util.function.Function;
  *
  * <p>These types become what {@link Livebuf#encode} says: boolean, the numbers of Java, BigInteger, BigDecimal, String,
  * char, byte[], ByteBuffer, UUID, Instant, LocalDate, LocalTime, LocalDateTime, OffsetDateTime, ZonedDateTime,
- * enumerations, {@link Value}, {@link Document}, {@link NumberText}, Optional, other arrays, collections, maps, Object,
- * records and beans.
+ * enumerations, Duration, URI, {@link Value}, {@link Document}, {@link NumberText}, Optional, other arrays, collections
+ * and other Iterables, maps, Object, records and beans. A {@link Handle} is written as its value, and not read.
+ *
+ * <p>Of collections and maps the interfaces and classes of java.util are read, and classes that have a constructor
+ * without parameters. Keys of maps are String, char, boolean, the integers of Java, BigInteger, double, LocalDate, UUID
+ * and enumerations; they are read as they are written, so "05" is no integer. An interface or an abstract class is
+ * written as what its value is. To read it is an error, since one cannot tell which class is wanted. Type variables of
+ * which nothing is known are what bounds them.
  *
  * @param <T> the type
  */
@@ -109,13 +124,13 @@ public final class Mapper<T> {
      *
      * <p>Members of an object go to those of their names, exactly as they are spelt. Others are not read. A component
      * or a field without a member, or whose member is null, is null, 0, false or an empty Optional; a field of a bean
-     * without a member stays as the constructor made it. Dates, times and UUIDs are also read from texts, and byte[]
-     * from text in base64.
+     * without a member stays as the constructor made it. Null in an array of numbers or booleans is 0 or false. Dates,
+     * times and UUIDs are also read from texts, and byte[] from text in base64.
      *
      * @return the value, which is null where null was stored
      * @throws LivebufException with the path to the value that does not fit. Numbers are exact: one that the wanted
-     *     type does not hold is an error. It is of kind WRONG_TYPE, BUDGET_EXCEEDED (a small document that stands for
-     *     very much), or the kind of damage
+     *     type does not hold is an error; only a float is the nearest one of a double. It is of kind WRONG_TYPE,
+     *     BUDGET_EXCEEDED (a small document that stands for very much), or the kind of damage
      */
     @SuppressWarnings("unchecked")
     public T decode(Value value) {
@@ -176,9 +191,10 @@ public final class Mapper<T> {
         }
     }
 
-    /** A type whose type arguments are known. */
+    /** A type and its type arguments, which are null where they may be any. */
     private record Spec(Class<?> raw, List<Spec> arguments) {
         private static final Spec ANY = new Spec(Object.class, List.of());
+        private static final int MOST_TYPES = 128;
 
         static Spec of(Type type) {
             return of(type, Map.of());
@@ -191,9 +207,10 @@ public final class Mapper<T> {
             if (type instanceof ParameterizedType p) {
                 List<Spec> arguments = new ArrayList<>();
                 for (Type argument : p.getActualTypeArguments()) {
-                    arguments.add(of(argument, known));
+                    boolean isAny = argument instanceof WildcardType w && w.getUpperBounds()[0] == Object.class;
+                    arguments.add(isAny ? null : of(argument, known));
                 }
-                return new Spec((Class<?>) p.getRawType(), List.copyOf(arguments));
+                return new Spec((Class<?>) p.getRawType(), arguments);
             }
             if (type instanceof GenericArrayType array) {
                 Spec element = of(array.getGenericComponentType(), known);
@@ -202,24 +219,60 @@ public final class Mapper<T> {
             if (type instanceof WildcardType w) {
                 return of(w.getUpperBounds()[0], known);
             }
-            return known.getOrDefault(type, ANY);
+            TypeVariable<?> variable = (TypeVariable<?>) type;
+            if (known.containsKey(variable)) {
+                return known.get(variable);
+            }
+            // One that is not known is what bounds it, in which it may itself be named.
+            Class<?> bound = erased(variable);
+            if (bound.isAssignableFrom(Long.class) && bound.isAssignableFrom(String.class)) {
+                return ANY; // such as Comparable
+            }
+            Map<TypeVariable<?>, Spec> within = new HashMap<>(known);
+            within.put(variable, new Spec(bound, List.of()));
+            return of(variable.getBounds()[0], within);
         }
 
-        Spec argument(int i) {
-            return i < arguments.size() ? arguments.get(i) : ANY;
+        private static Class<?> erased(Type type) {
+            return type instanceof Class<?> c ? c : type instanceof ParameterizedType p ? (Class<?>) p.getRawType()
+                : erased(((TypeVariable<?>) type).getBounds()[0]);
         }
 
+        /** The elements of an array. */
         Spec element() {
-            return raw.isArray() && arguments.isEmpty() ? new Spec(raw.getComponentType(), List.of()) : argument(0);
+            return arguments.isEmpty() ? new Spec(raw.getComponentType(), List.of()) : arguments.get(0);
         }
 
+        /** An argument of a class or an interface that this one is, or is derived from. */
+        Spec argument(Class<?> above, int i) {
+            return of(above.getTypeParameters()[i], known());
+        }
+
+        /** What the variables of the class stand for, and those of all that it is derived from. */
         Map<TypeVariable<?>, Spec> known() {
             Map<TypeVariable<?>, Spec> known = new HashMap<>();
-            TypeVariable<?>[] variables = raw.getTypeParameters();
-            for (int i = 0; i < variables.length; i++) {
-                known.put(variables[i], argument(i));
-            }
+            addTo(known);
             return known;
+        }
+
+        private void addTo(Map<TypeVariable<?>, Spec> known) {
+            TypeVariable<?>[] variables = raw.getTypeParameters();
+            for (int i = 0; i < variables.length && i < arguments.size(); i++) {
+                if (arguments.get(i) != null) {
+                    known.put(variables[i], arguments.get(i));
+                }
+            }
+            if (raw.getGenericSuperclass() != null) {
+                of(raw.getGenericSuperclass(), known).addTo(known);
+            }
+            for (Type type : raw.getGenericInterfaces()) {
+                of(type, known).addTo(known);
+            }
+        }
+
+        /** How many types its description has. */
+        int size() {
+            return 1 + arguments.stream().mapToInt(x -> x == null ? 0 : x.size()).sum();
         }
 
         @Override
@@ -243,10 +296,22 @@ public final class Mapper<T> {
     }
 
     private static Codec make(Spec type, Map<Spec, Codec> made) {
+        if (type.size() > Spec.MOST_TYPES) {
+            throw LivebufException.of(ErrorKind.BAD_VALUE, "Java type %s has more than %d type arguments within each "
+                + "other: if it holds itself with others than its own, leave it out there", type, Spec.MOST_TYPES);
+        }
         Codec codec = SCALARS.get(type.raw);
-        codec = codec != null ? codec : ofSeveral(type, made);
-        codec = codec != null ? codec : new ObjectCodec(type, made);
-        made.put(type, codec);
+        if (codec != null) {
+            return codec;
+        }
+        Codec itself = new Codec(null, null);
+        made.put(type, itself); // what a collection may have among its elements
+        codec = ofSeveral(type, made);
+        if (codec == null) {
+            return new ObjectCodec(type, made);
+        }
+        itself.put = codec.put;
+        itself.take = codec.take;
         return codec;
     }
 
@@ -257,13 +322,13 @@ public final class Mapper<T> {
             return ofArray(type, made);
         }
         if (raw == Optional.class) {
-            return ofOptional(codec(type.argument(0), made));
+            return ofOptional(codec(type.argument(Optional.class, 0), made));
         }
         if (Map.class.isAssignableFrom(raw)) {
             return ofMap(type, made);
         }
-        if (Collection.class.isAssignableFrom(raw) || raw == Iterable.class) {
-            return ofCollection(type, codec(type.argument(0), made));
+        if (Iterable.class.isAssignableFrom(raw) && !raw.isRecord() && !Path.class.isAssignableFrom(raw)) {
+            return ofCollection(raw, type.argument(Iterable.class, 0), made);
         }
         if (ByteBuffer.class.isAssignableFrom(raw)) {
             return SCALARS.get(ByteBuffer.class);
@@ -274,7 +339,7 @@ public final class Mapper<T> {
         }
         if (!raw.isPrimitive() && (raw.isInterface() || Modifier.isAbstract(raw.getModifiers()))) {
             return new Codec(Mapper::any, (d, v) -> {
-                throw misfit(v, raw); // one cannot tell which class is wanted
+                throw unmade(raw); // one cannot tell which class is wanted
             });
         }
         return null;
@@ -348,10 +413,11 @@ public final class Mapper<T> {
         primitive(Double.class, double.class);
         scalar(Float.class, (e, x) -> e.number((double) x), (d, v) -> {
             double x = exactDouble(v, float.class);
-            if (x == x && (float) x != x) {
+            float nearest = (float) x;
+            if (v.tag == TAG_INT ? nearest != x : Float.isInfinite(nearest) && !Double.isInfinite(x)) {
                 throw misfit(v, float.class);
             }
-            return (float) x;
+            return nearest;
         });
         primitive(Float.class, float.class);
         scalar(Character.class, (e, x) -> e.text(x.toString()), (d, v) -> {
@@ -370,6 +436,9 @@ public final class Mapper<T> {
         scalar(BigDecimal.class, (e, x) -> e.decimal(x), (d, v) -> paid(d, v).asBigDecimal());
         scalar(NumberText.class, (e, x) -> e.number(x), (d, v) -> NumberText.of(paid(d, v).numberText()));
         scalar(Value.class, (e, x) -> e.value(x), (d, v) -> v);
+        scalar(Handle.class, (e, x) -> e.value(x.value()), (d, v) -> {
+            throw misfit(v, Handle.class);
+        });
         scalar(Document.class, (e, x) -> e.value(x.root()), (d, v) -> {
             byte[] bytes = Encoder.run(new Option[0], e -> e.value(v));
             d.pay(1, bytes.length, v);
@@ -397,6 +466,8 @@ public final class Mapper<T> {
             long micros = x.toLocalTime().toNanoOfDay() / 1000;
             e.immediate(TAG_DATE_TIME, Math.abs(days) > MAX_DAY ? Long.MAX_VALUE : days * DAY_MICROS + micros);
         }, Value::asDateTime, LocalDateTime::parse);
+        orText(Duration.class, TAG_NOTHING, (e, x) -> e.text(x.toString()), null, Duration::parse);
+        orText(URI.class, TAG_NOTHING, (e, x) -> e.text(x.toString()), null, URI::create);
     }
 
     /** A number whose digits are paid for: they take time by the square of their count. */
@@ -439,6 +510,21 @@ public final class Mapper<T> {
     private static LivebufException misfit(Value v, Class<?> type) {
         return LivebufException.of(ErrorKind.WRONG_TYPE, "the value is %s, and does not fit Java type %s exactly",
             v.kind().title, type.getTypeName());
+    }
+
+    /** The error of a type whose values can be written, but not read. */
+    private static LivebufException unmade(Class<?> type) {
+        return LivebufException.of(ErrorKind.WRONG_TYPE, "a value of Java type %s cannot be made: the type is "
+            + "abstract, takes no elements, or has no constructor without parameters that this library may call",
+            type.getTypeName());
+    }
+
+    /** The error of values that a method or a constructor of the program did not take. */
+    private static LivebufException refused(Class<?> type, Throwable x) {
+        if (x instanceof Error e) {
+            throw e;
+        }
+        return LivebufException.of(ErrorKind.WRONG_TYPE, "Java type %s refused the values: %s", type.getTypeName(), x);
     }
 
     /** Adds a step to the path of an error. */
@@ -540,8 +626,9 @@ public final class Mapper<T> {
         });
     }
 
-    private static Codec ofCollection(Spec type, Codec element) {
-        Class<?> raw = type.raw;
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static Codec ofCollection(Class<?> raw, Spec elements, Map<Spec, Codec> made) {
+        Codec element = codec(elements, made);
         Put<Iterable<?>> put = (e, all) -> {
             e.beginArray();
             for (Object x : all) {
@@ -549,16 +636,14 @@ public final class Mapper<T> {
             }
             e.endArray();
         };
-        Function<Integer, Collection<Object>> make = raw.isAssignableFrom(ArrayList.class) ? ArrayList::new
-            : raw.isAssignableFrom(LinkedHashSet.class) ? n -> new LinkedHashSet<>()
-            : raw.isAssignableFrom(TreeSet.class) ? n -> new TreeSet<>()
-            : raw.isAssignableFrom(LinkedList.class) ? n -> new LinkedList<>() : null;
+        IntFunction<Object> make = raw.isAssignableFrom(ArrayList.class) ? ArrayList::new
+            : raw == EnumSet.class && elements.raw.isEnum() ? n -> EnumSet.noneOf((Class) elements.raw)
+            : maker(raw, LinkedHashSet.class, TreeSet.class, LinkedList.class);
         return new Codec(put, (d, v) -> {
-            if (make == null) {
-                throw misfit(v, raw);
-            }
             d.pay(v.size(), 8L * v.size(), v);
-            Collection<Object> all = make.apply(v.size());
+            if (!(make.apply(v.size()) instanceof Collection all)) {
+                throw unmade(raw);
+            }
             if (!(element instanceof ObjectCodec rows && rows.takeRows(d, v, all))) {
                 elements(d, v, raw, (i, x) -> addTo(all, take(element, d, x), v));
             }
@@ -569,25 +654,72 @@ public final class Mapper<T> {
     private static void addTo(Collection<Object> all, Object x, Value v) {
         try {
             all.add(x);
-        } catch (NullPointerException | ClassCastException wrong) {
+        } catch (RuntimeException wrong) {
             throw misfit(v, all.getClass()); // what a sorted set does not take
+        }
+    }
+
+    /** Makes collections or maps: of the first of others that a type may be, else of itself; null without a way. */
+    private static IntFunction<Object> maker(Class<?> raw, Class<?>... others) {
+        MethodHandle make = constructor(Stream.of(others).filter(raw::isAssignableFrom).findFirst().orElse(raw));
+        return n -> {
+            try {
+                return make == null ? null : (Object) make.invokeExact();
+            } catch (Throwable x) {
+                throw refused(raw, x);
+            }
+        };
+    }
+
+    /** The constructor without parameters, as ()Object; null if there is none, or it is closed to this library. */
+    private static MethodHandle constructor(Class<?> raw) {
+        try {
+            Constructor<?> constructor = raw.getDeclaredConstructor();
+            return Modifier.isAbstract(raw.getModifiers()) || !constructor.trySetAccessible() ? null
+                : MethodHandles.lookup().unreflectConstructor(constructor).asType(MethodType.methodType(Object.class));
+        } catch (NoSuchMethodException | IllegalAccessException x) {
+            return null;
         }
     }
 
     // --- maps
 
-    private static final Map<Class<?>, Function<String, Object>> KEYS = Map.of(String.class, x -> x,
-        Object.class, x -> x, CharSequence.class, x -> x, Integer.class, Integer::valueOf, Long.class, Long::valueOf,
-        Short.class, Short::valueOf, Byte.class, Byte::valueOf, BigInteger.class, BigInteger::new,
-        UUID.class, UUID::fromString);
+    private static final Map<Class<?>, Function<String, Object>> KEYS = new HashMap<>();
+
+    /** Keys are read by their only spelling, so that no two of an object become one. */
+    private static void key(Class<?> type, Function<String, Object> parse) {
+        KEYS.put(type, text -> {
+            Object key = parse.apply(text);
+            if (!key.toString().equals(text)) {
+                throw new IllegalArgumentException("\"" + text + "\" would be written as \"" + key + "\"");
+            }
+            return key;
+        });
+    }
+
+    static {
+        for (Class<?> text : List.of(String.class, Object.class, CharSequence.class)) {
+            KEYS.put(text, x -> x);
+        }
+        key(Character.class, x -> x.charAt(0));
+        key(Boolean.class, Boolean::valueOf);
+        key(Byte.class, Byte::valueOf);
+        key(Short.class, Short::valueOf);
+        key(Integer.class, Integer::valueOf);
+        key(Long.class, Long::valueOf);
+        key(Double.class, Double::valueOf);
+        key(BigInteger.class, BigInteger::new);
+        key(LocalDate.class, LocalDate::parse);
+        key(UUID.class, UUID::fromString);
+    }
 
     /** The text of the key of a map. */
     private static String keyText(Object key) {
         if (key instanceof Enum<?> x) {
             return x.name();
         }
-        boolean isText = key instanceof CharSequence || key instanceof Character;
-        if (!isText && (key == null || !KEYS.containsKey(key.getClass()) || key.getClass() == Object.class)) {
+        if (!(key instanceof CharSequence)
+            && (key == null || !KEYS.containsKey(key.getClass()) || key.getClass() == Object.class)) {
             throw LivebufException.of(ErrorKind.BAD_VALUE, "a map has a key of Java type %s: make a String of it",
                 key == null ? "null" : key.getClass().getTypeName());
         }
@@ -597,8 +729,8 @@ public final class Mapper<T> {
     @SuppressWarnings({"unchecked", "rawtypes"})
     private static Codec ofMap(Spec type, Map<Spec, Codec> made) {
         Class<?> raw = type.raw;
-        Class<?> keys = type.argument(0).raw;
-        Codec element = codec(type.argument(1), made);
+        Class<?> keys = type.argument(Map.class, 0).raw;
+        Codec element = codec(type.argument(Map.class, 1), made);
         Put<Map<?, ?>> put = (e, map) -> {
             if (map.size() > MAX_FIELDS && element instanceof ObjectCodec) {
                 e.beginProbableMapOfRows();
@@ -612,11 +744,16 @@ public final class Mapper<T> {
             e.endObject();
         };
         Function<String, Object> toKey = keys.isEnum() ? x -> Enum.valueOf((Class) keys, x) : KEYS.get(keys);
+        IntFunction<Object> make = raw.isAssignableFrom(LinkedHashMap.class) ? n -> new LinkedHashMap<>()
+            : raw == EnumMap.class && keys.isEnum() ? n -> new EnumMap(keys)
+            : maker(raw, TreeMap.class, ConcurrentHashMap.class, ConcurrentSkipListMap.class);
         return new Codec(put, (d, v) -> {
-            Map<Object, Object> map = raw.isAssignableFrom(LinkedHashMap.class) ? new LinkedHashMap<>()
-                : raw.isAssignableFrom(TreeMap.class) ? new TreeMap<>() : null;
-            if (v.tag != TAG_OBJECT || map == null || toKey == null) {
+            if (v.tag != TAG_OBJECT) {
                 throw misfit(v, raw);
+            }
+            Map<Object, Object> map = (Map<Object, Object>) make.apply(0);
+            if (map == null || toKey == null) {
+                throw unmade(map == null ? raw : keys);
             }
             d.enter(v);
             Read.Members it = new Read.Members(v);
@@ -624,11 +761,14 @@ public final class Mapper<T> {
                 String key = d.key(v, it);
                 try {
                     d.pay(1, 32, v);
-                    map.put(toKey.apply(key), take(element, d, it.value));
+                    Object value = take(element, d, it.value);
+                    try {
+                        map.put(toKey.apply(key), value);
+                    } catch (RuntimeException x) {
+                        throw refused(raw, x);
+                    }
                 } catch (LivebufException x) {
                     throw within(x, key);
-                } catch (IllegalArgumentException x) {
-                    throw within(misfit(v, keys), key);
                 }
             }
             d.pay(it.skipped, 0, v);
@@ -800,14 +940,7 @@ public final class Mapper<T> {
                     add(all, new Part(f.getName(), mapped, f.getType(), get, set), f.getGenericType(), type, made);
                 }
             }
-            try {
-                Constructor<?> constructor = type.raw.getDeclaredConstructor();
-                open(constructor, type.raw);
-                MethodHandle h = MethodHandles.lookup().unreflectConstructor(constructor);
-                return h.asType(MethodType.methodType(Object.class));
-            } catch (NoSuchMethodException x) {
-                return null; // it can be encoded all the same
-            }
+            return constructor(type.raw);
         }
 
         private static void add(List<Part> all, Part part, Type type, Spec of, Map<Spec, Codec> made) {
@@ -861,8 +994,7 @@ public final class Mapper<T> {
         /** An object of members, of which some may be missing. */
         private Object make(Decoder d, Value[] members) {
             if (constructor == null) {
-                throw LivebufException.of(ErrorKind.WRONG_TYPE, "Java type %s has no constructor without parameters",
-                    raw.getTypeName());
+                throw unmade(raw);
             }
             Object[] values = new Object[parts.length];
             for (int i = 0; i < parts.length; i++) {
@@ -883,11 +1015,8 @@ public final class Mapper<T> {
                     }
                 }
                 return object;
-            } catch (Error x) {
-                throw x;
             } catch (Throwable x) {
-                throw LivebufException.of(ErrorKind.WRONG_TYPE, "Java type %s refused the values: %s",
-                    raw.getTypeName(), x);
+                throw refused(raw, x);
             }
         }
 

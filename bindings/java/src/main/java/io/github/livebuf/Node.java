@@ -151,7 +151,7 @@ final class Node {
 
         private Node encoded(Object value, int level, int limit) {
             Object x = value instanceof Handle handle ? handle.value() : value;
-            if (x instanceof Value v && v.exists() && v.doc.valid) {
+            if (x instanceof Value v && v.exists() && v.doc.valid && !v.doc.isStale) {
                 return copy(v, level, limit);
             }
             byte[] data = Livebuf.encode(x, Option.NO_TABLES);
@@ -190,6 +190,9 @@ final class Node {
 
         /** A copy of a value of a valid document. */
         private Node copy(Value v, int level, int limit) {
+            if (v.tag == TAG_NOTHING) {
+                throw LivebufException.at(ErrorKind.BAD_CODE, v.at);
+            }
             Mem m = v.doc.m;
             if (v.form == Value.SCALAR) {
                 if (v.tag < TAG_TEXT) {

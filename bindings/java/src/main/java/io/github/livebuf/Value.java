@@ -34,7 +34,8 @@ import java.util.stream.Stream;
  * whose names begin with "as" throw one of kind NOT_FOUND where the value is missing, and of kind WRONG_TYPE where it
  * is of another type or does not fit.
  *
- * <p>A value is good until its document is changed. Afterwards it may be another one, but reading it does no harm.
+ * <p>A value is good until its document is changed. Afterwards it may be another one, so that neither an editor nor an
+ * encoder takes it, but reading it does no harm.
  */
 public final class Value {
     // Forms of values: where they are.

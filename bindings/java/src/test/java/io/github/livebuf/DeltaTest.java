@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -125,9 +126,6 @@ class DeltaTest {
                 s.step();
             }
             byte[] after = s.e.toByteArray();
-            if (Delta.statePlace(s.e.m) == 0) {
-                continue; // it was encoded anew
-            }
             Delta d = Delta.read(Delta.between(before, after, true, true).toByteArray());
             Document.open(after).validate();
             d.check(before);
@@ -138,6 +136,25 @@ class DeltaTest {
             next.set("", 1);
             assertTrue(Delta.stateOf(next.document()).isEmpty());
         }
+    }
+
+    @Test
+    void aDocumentThatIsEncodedAnewKeepsAPlaceForItsState() {
+        Editor e = Editor.of(Map.of("a", "x".repeat(20_000), "b", 1));
+        e.beginState();
+        byte[] before = e.toByteArray();
+        e.set("/a", 1);
+        byte[] after = e.toByteArray();
+        assertTrue(after.length < 1000);
+        Document.open(after).validate();
+        Delta d = Delta.between(before, after, true, true);
+        Document.open(after).validate();
+        d.check(before);
+        assertArrayEquals(after, applied(d, before));
+        assertArrayEquals(before, applied(d.invert(), after));
+        e.set("/c", List.of(1, 2));
+        byte[] next = e.toByteArray();
+        assertArrayEquals(next, applied(Delta.between(after, next, false, false), after));
     }
 
     @Test

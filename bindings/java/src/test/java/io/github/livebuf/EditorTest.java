@@ -16,6 +16,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
@@ -202,6 +204,51 @@ class EditorTest {
         sound(e, null);
     }
 
+    /** What lies there now may be another value. */
+    @Test
+    void valuesFromBeforeAnEditAreNotStored() {
+        Editor e = Editor.of(Map.of("a", "a first text that is long"));
+        Value old = e.pointer("/a");
+        e.set("/a", "a second text, other");
+        for (Object each : List.of(old, List.of(old), Set.of(old))) {
+            fails(ErrorKind.STALE_HANDLE, () -> e.set("/b", each));
+        }
+        fails(ErrorKind.STALE_HANDLE, () -> Livebuf.encode(old));
+        e.set("/b", List.of(e.pointer("/a")));
+        sound(e, "{\"a\":\"a second text, other\",\"b\":[\"a second text, other\"]}");
+    }
+
+    @Test
+    void handlesAreStoredAsTheirValues() {
+        record Holder(Handle kept) {}
+        Editor e = Editor.of(Map.of("a", List.of(1)));
+        Handle h = e.handle("/a");
+        assertEquals("[1]", Document.open(Livebuf.encode(h)).toJson());
+        e.set("/b", Set.of(h));
+        e.set("/c", new Holder(h));
+        e.set("/d", h);
+        sound(e, "{\"a\":[1],\"b\":[[1]],\"c\":{\"kept\":[1]},\"d\":[1]}");
+        e.remove("/a");
+        fails(ErrorKind.STALE_HANDLE, () -> e.set("/e", h));
+        for (Object each : List.of(List.of(h), Set.of(h), new Holder[] {new Holder(h)})) {
+            LivebufException x = assertThrows(LivebufException.class, () -> e.set("/e", each));
+            assertEquals(ErrorKind.STALE_HANDLE, x.kind());
+            assertEquals(each instanceof Holder[] ? "/0/kept" : "/0", x.path());
+        }
+        fails(ErrorKind.WRONG_TYPE, () -> Mapper.of(Holder.class).decode(Livebuf.fromJson("{\"kept\":[1]}")));
+    }
+
+    @Test
+    void stepsThatAreNoIndexesAreNamed() {
+        Editor e = Editor.of(Map.of("list", List.of(1)));
+        for (Executable edit : List.<Executable>of(() -> e.set("/list/x", 2), () -> e.remove("/list/x"))) {
+            LivebufException x = assertThrows(LivebufException.class, edit);
+            assertEquals(ErrorKind.INDEX_OUT_OF_RANGE, x.kind());
+            assertEquals("/list/x", x.path());
+            assertTrue(x.advice().contains("\"x\""), x.advice());
+        }
+    }
+
     private static Object nested(int levels) {
         Object deep = 1;
         for (int i = 0; i < levels; i++) {
@@ -377,7 +424,9 @@ class EditorTest {
             byte[] data = all.get(r.nextInt(all.size())).clone();
             for (int n = 1 + r.nextInt(8); n > 0; n--) {
                 int at = Layout.HEADER_SIZE + r.nextInt(data.length);
-                if (at < data.length) {
+                if (at + 4 < data.length && round % 2 == 0) {
+                    new Mem(data, data.length).put32(at & ~3, r.nextInt(data.length) & ~7); // an offset
+                } else if (at < data.length) {
                     data[at] = (byte) r.nextInt();
                 }
             }
@@ -397,6 +446,35 @@ class EditorTest {
                 }
             } catch (LivebufException e) {
                 // as it should be
+            }
+        }
+    }
+
+    @Test
+    void trustedCellsOfNoValueAreNotCopied() {
+        byte[] data = Livebuf.fromJson("[{\"a\":[1,\"b\"]}]", Option.NO_TABLES);
+        Editor e = Editor.trust(data);
+        e.m.put8(e.m.u32(e.pointer("/0/a").at + 12), Layout.TAG_NOTHING);
+        fails(ErrorKind.BAD_CODE, () -> e.push("", e.pointer("/0/a")));
+    }
+
+    /** Columns that lead to themselves end edits, and do not take the stack or all time. */
+    @Test
+    void trustedColumnsThatLeadInACircle() {
+        String row = "{\"a\":{\"b\":1,\"c\":[1,2]},\"d\":{\"e\":[\"x\",\"yy\"]}}";
+        byte[] good = Livebuf.fromJson("[" + (row + ",").repeat(7) + row + "]");
+        for (int at = Layout.HEADER_SIZE; at < good.length; at += 4) {
+            for (int to = Layout.HEADER_SIZE; to < good.length; to += 8) {
+                byte[] data = good.clone();
+                new Mem(data, data.length).put32(at, to);
+                for (Consumer<Editor> edit : List.<Consumer<Editor>>of(e -> e.push("", 5), e -> e.set("/0", 5),
+                    e -> e.rename("/0", "a", "z"), e -> e.set("/0/a", 5), e -> e.handle(e.pointer("")).remove(0))) {
+                    try {
+                        edit.accept(Editor.trust(data.clone()).limit(1 << 20));
+                    } catch (LivebufException e) {
+                        // as it should be
+                    }
+                }
             }
         }
     }

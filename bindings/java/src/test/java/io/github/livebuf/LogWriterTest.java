@@ -37,6 +37,16 @@ class LogWriterTest {
     }
 
     @Test
+    void aWriterThatWasClosedSaysSo() {
+        LogWriter w = LogWriter.create(folder.resolve("closed.lblog"));
+        w.close();
+        for (Executable call : List.<Executable>of(() -> w.append(1), () -> w.extend(List.of()), w::sync, w::compact)) {
+            LivebufException e = assertThrows(LivebufException.class, call);
+            assertTrue(e.advice().contains("the writer was closed"), e.advice());
+        }
+    }
+
+    @Test
     void rowsComeBack() throws IOException {
         Path log = folder.resolve("a.lblog");
         Random r = new Random(1);

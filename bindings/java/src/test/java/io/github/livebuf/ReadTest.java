@@ -13,6 +13,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -29,6 +30,18 @@ class ReadTest {
         LivebufException e = assertThrows(LivebufException.class, call);
         assertEquals(kind, e.kind(), e.getMessage());
         return e;
+    }
+
+    @Test
+    void filesThatCannotBeOpenedAreNamed(@TempDir Path folder) {
+        Path none = folder.resolve("none.lbuf");
+        for (Executable call : List.<Executable>of(() -> Document.open(none), () -> Document.map(none),
+            () -> Log.open(none))) {
+            assertEquals(none + ": there is no such file", fails(ErrorKind.IO, call).advice());
+        }
+        for (Executable call : List.<Executable>of(() -> Document.open(folder), () -> Document.map(folder))) {
+            assertEquals(folder + " is a folder, and no document", fails(ErrorKind.IO, call).advice());
+        }
     }
 
     @Test

@@ -32,7 +32,6 @@ import java.util.function.Consumer;
 
 /** Writes one document of what Jackson hands over. It goes to the stream when its root is whole. */
 final class LivebufGenerator extends GeneratorBase {
-    private static final int MAX_DIGITS = 38; // of a decimal, and its largest scale
     private static final Set<Class<?>> EMBEDDED = Set.of(Value.class, Document.class, NumberText.class, UUID.class,
         Instant.class, LocalDate.class, LocalTime.class, LocalDateTime.class, byte[].class);
 
@@ -187,8 +186,7 @@ final class LivebufGenerator extends GeneratorBase {
 
     @Override
     public void writeNumber(BigDecimal x) throws IOException {
-        boolean fits = x == null || x.scale() <= MAX_DIGITS && x.precision() - Math.min(x.scale(), 0L) <= MAX_DIGITS;
-        value("write a number", w -> w.value(fits ? x : NumberText.of(x.toString())));
+        value("write a number", w -> w.value((Object) x));
     }
 
     /** Writes a number of JSON by its text, exactly. */

@@ -18,6 +18,7 @@ import io.github.livebuf.LivebufException;
 import io.github.livebuf.Value;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.function.Supplier;
@@ -298,6 +299,13 @@ final class LivebufParser extends ParserMinimalBase {
             _reportError("the token " + _currToken + " is neither bytes nor a text of them");
         }
         return read(value()::asBytes);
+    }
+
+    @Override
+    public int readBinaryValue(Base64Variant variant, OutputStream out) throws IOException {
+        byte[] data = getBinaryValue(variant);
+        out.write(data);
+        return data.length;
     }
 
     // --- numbers

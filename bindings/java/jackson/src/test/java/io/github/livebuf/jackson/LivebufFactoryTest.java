@@ -315,6 +315,14 @@ class LivebufFactoryTest {
             assertEquals(4, g.writeBinary(Base64Variants.MIME, new ByteArrayInputStream(bytes), 4));
         }
         assertArrayEquals(bytes, Document.open(out.toByteArray()).root().asBytes());
+        for (byte[] document : List.of(out.toByteArray(), Livebuf.fromJson("\"AAEC/w==\""))) {
+            ByteArrayOutputStream copy = new ByteArrayOutputStream();
+            try (JsonParser p = LIVEBUF.createParser(document)) {
+                p.nextToken();
+                assertEquals(4, p.readBinaryValue(copy));
+            }
+            assertArrayEquals(bytes, copy.toByteArray());
+        }
         JsonProcessingException e = assertThrows(JsonProcessingException.class,
             () -> LIVEBUF.readValue(Livebuf.fromJson("\"?\""), byte[].class));
         assertTrue(e.getMessage().contains("base64"), e.getMessage());
