@@ -274,9 +274,8 @@ export interface DeltaOptions {
 export function deltaOf(base: Source, after: Uint8Array, options: DeltaOptions = {}): Delta {
   const [before, now] = [documentOf(base), documentOf(after)];
   const state = stateOf(base);
-  if (state === undefined)
-    throw bad("the document has no state, from which a delta leads: beginState of its editor gives one");
-  if (now.place === 0) throw bad("the document afterwards has no place for its state: edit a copy of the first");
+  if (state === undefined) throw bad("the document has no state: beginState of its editor gives one");
+  if (now.place === 0) throw bad("the document afterwards has no place for its state: edit a copy");
   const hasOld = options.old !== false;
   const [shorter, end] = [Math.min(before.bytes.length, now.bytes.length), now.bytes.length];
   const longer = hasOld ? Math.max(before.bytes.length, end) : end;

@@ -16,7 +16,7 @@ import {
   putCell,
   takesNumber,
 } from "./edit/column.js";
-import { type Fresh, heightOf, Planner } from "./edit/fresh.js";
+import { type Fresh, heightOf, heightOfSlots, Planner } from "./edit/fresh.js";
 import { addToRow, costOf, deleteMember, deleteOfRow, renameMember, setMember } from "./edit/object.js";
 import { alloc, auxOf, reserve } from "./edit/space.js";
 import { LivebufError } from "./error.js";
@@ -85,7 +85,8 @@ export class Editor<T = unknown> extends Document<T> {
 
   /** The path of an edit whose last step is not given by itself, and that step. */
   #path(target: unknown): [(string | number)[], string | number | undefined] {
-    if (!Array.isArray(target)) throw new LivebufError("WrongType", "a path is an array of keys and indexes");
+    if (!Array.isArray(target))
+      throw new LivebufError("WrongType", "a target is a view, or an array of keys and indexes");
     return [target.slice(0, -1), target.at(-1) as string | number | undefined];
   }
 
@@ -98,13 +99,13 @@ export class Editor<T = unknown> extends Document<T> {
   #begin(size: number, planner?: Planner, height = 0): Memory {
     const { memory: m } = this;
     if (planner !== undefined && planner.epoch !== m.epoch) {
-      throw new LivebufError("BadValue", "a getter or toJSON of the value edited the document that it comes into");
+      throw new LivebufError("BadValue", "code of the value edited the document");
     }
     try {
-      const calls = edits++ < 1000 ? 400 : size > 0 ? 20 : 6;
-      descend(calls + 3 * Math.max(planner?.height ?? 0, height));
+      const calls = edits++ < 1000 ? 800 : size > 0 ? 30 : 8;
+      descend(calls + 5 * Math.max(planner?.height ?? 0, height));
     } catch {
-      throw new LivebufError("NoSpace", "the stack has no room for this edit: too many calls are open");
+      throw new LivebufError("NoSpace", "the stack has no room for this edit");
     }
     reserve(m, size + 1024);
     const flags = m.u8[7]!;
@@ -218,12 +219,7 @@ export class Editor<T = unknown> extends Document<T> {
     if (all > L.MAX_ELEMENTS) throw new LivebufError("ElementLimit", `an array has at most ${L.MAX_ELEMENTS} elements`);
     checkTensor(this.memory, cursor, items, false);
     const cost = listCost(this.memory, cursor) + spaceOf(this.memory, cursor.at);
-    const old = new Cursor(this.memory);
-    let height = 0;
-    for (let i = from; i < from + n; i++) {
-      old.toSlot(cursor.at, cursor.first + i);
-      height = Math.max(height, heightOf(old));
-    }
+    const height = heightOfSlots(this.memory, cursor.at, cursor.first + from, n);
     const m = this.#begin(planner.size + cost + 16 * items.length, planner, height);
     const header = detach(m, cursor);
     closeSlots(m, header, from, n);
@@ -384,9 +380,9 @@ export function create<T = unknown>(value: T): Editor<T> {
 /** How many edits there were. The first ones take more of the stack, since engines compile what they call. */
 let edits = 0;
 
-/** Makes so many calls within each other, each with some numbers on the stack, as calls within an edit have. */
-function descend(calls: number, a = 0, b = 0, c = 0, d = 0, e = 0, f = 0): number {
-  return calls === 0 ? a : descend(calls - 1, b, c, d, e, f, a) + 1;
+/** Makes so many calls within each other. They have small frames, so an edit's calls are worth some of them each. */
+function descend(calls: number): number {
+  return calls > 0 ? descend(calls - 1) + 1 : 0;
 }
 
 /** The order of two numbers or of two texts. */

@@ -99,7 +99,7 @@ export function load(source: Source): Memory {
   if (typeof source !== "object" || source === null || !isSource(source)) {
     throw new LivebufError(
       "BadValue",
-      "a document is read from bytes: an ArrayBuffer, a Uint8Array or a Buffer; fromJSON reads text, Partial.blob a Blob",
+      "a document is bytes, such as a Uint8Array; fromJSON reads text, and Partial.blob a Blob",
     );
   }
   let bytes = bytesOf(source);

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { heightOf } from "../src/edit/fresh.js";
 import { create, type Editor, edit } from "../src/edit.js";
 import { encode } from "../src/encode.js";
 import {
@@ -875,7 +876,7 @@ test("nulls beside a text that is too long for its dictionary", () => {
 });
 
 test("a value whose code edits the document that it comes into is refused, and nothing is spoiled", () => {
-  const refused = { kind: "BadValue", message: /edited the document/ };
+  const refused = { kind: "BadValue", message: /code of the value edited the document/ };
   const rows = create({
     q: [
       { a: 1, b: "t" },
@@ -987,5 +988,40 @@ test("a document that was opened to be read says that it is edited now", () => {
   editor.set(["a", "b"], 2);
   for (const read of [() => doc.get("a", "b"), () => root.a.b, () => doc.toText()]) {
     assert.throws(read, { kind: "StaleHandle", message: /read it through its editor/ });
+  }
+});
+
+test("an edit asks how deep what goes may be, by columns and never too low", () => {
+  const deepest = (value: unknown): number =>
+    typeof value === "object" &&
+    value !== null &&
+    [Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value))
+      ? 1 + Object.values(value).reduce((most: number, x) => Math.max(most, deepest(x)), 0)
+      : 0;
+  const text = "a text that lies elsewhere";
+  for (const value of [
+    [{ a: null }, { a: { b: [1] } }, { a: { b: [] } }],
+    [
+      { a: 1, b: text },
+      { a: 2, b: text },
+      { a: 3, b: text, c: { d: [[text]] } },
+    ],
+    [
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      [
+        [5, 6],
+        [7, [8]],
+      ],
+    ],
+    Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`key ${i}`, { x: [i] }])),
+    [{ a: [1, { b: 1 }], t: new Float32Array(2) }, null, { a: [[[2]]] }],
+  ]) {
+    const doc = edit(encode(value));
+    const least = deepest(doc.toObject());
+    const most = heightOf(cursorOf(doc.root as object));
+    assert.ok(most >= least && most <= least + 1, `${most} of ${least}`);
   }
 });

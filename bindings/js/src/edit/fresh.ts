@@ -473,18 +473,43 @@ function liftTensor(
   return node;
 }
 
-/** How deep containers are within each other. */
+/** How deep containers are within each other, at most. */
 export function heightOf(cursor: Cursor): number {
-  if (cursor.kind === SCALAR) return 0;
+  const { m, kind, at } = cursor;
+  if (kind === SCALAR) return 0;
+  if (kind === ARRAY) return heightOfSlots(m, at, cursor.first, cursor.count) + 1;
   let most = 0;
-  const inner = new Place(cursor.m);
-  if (cursor.kind === ARRAY) {
-    const code = cursor.m.u8[cursor.at + 1]!;
-    const n = code === L.CELLS || (code >= L.OBJECTS && code <= L.FIXED_LISTS) ? cursor.count : 0;
-    for (let i = 0; i < n; i++) {
-      inner.toSlot(cursor.at, cursor.first + i);
-      most = Math.max(most, heightOf(inner));
-    }
-  } else for (const members = new Members(cursor); members.next(); ) most = Math.max(most, heightOf(members.value));
+  for (const members = new Members(cursor); members.next(); ) most = Math.max(most, heightOf(members.value));
   return most + 1;
+}
+
+/**
+ * The same of the values in some slots of a column. Tables and lists are gone through by columns, as they are freed, so
+ * their rows and arrays count whether or not they have a value.
+ */
+export function heightOfSlots(m: Memory, header: number, first: number, count: number): number {
+  const code = m.u8[header + 1]!;
+  const below = m.u32[(header >>> 2) + 3]!;
+  if (count === 0) return 0;
+  if (code === L.LISTS || code === L.FIXED_LISTS) {
+    const start = offsetAt(m, below, first);
+    return heightOfSlots(m, below + L.LIST_ELEMENTS, start, offsetAt(m, below, first + count) - start) + 1;
+  }
+  const inner = new Place(m);
+  const isTable = code === L.STRUCT;
+  let most = 0;
+  for (let j = isTable ? columnsOf(m, below) : 0; j-- > 0; ) {
+    most = Math.max(most, heightOfSlots(m, below + L.TABLE_SIZE + 16 * j, first, count));
+  }
+  const each = isTable ? m.u32[(below >>> 2) + 4] : code === L.CELLS || code === L.OBJECTS || code === L.ARRAYS;
+  for (let i = first; each && i < first + count; i++) {
+    if (isTable) {
+      // Members beside the columns.
+      const extra = extraOf(m, below, i);
+      if (extra === 0) continue;
+      inner.toObject(extra);
+    } else inner.toSlot(header, i);
+    most = Math.max(most, heightOf(inner) - Number(isTable));
+  }
+  return most + Number(isTable);
 }
