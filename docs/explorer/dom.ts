@@ -17,7 +17,8 @@ export function make<T extends HTMLElement = HTMLElement>(kind: string, ...inner
   return made as T;
 }
 
-export const count = (n: number): string => n.toLocaleString("en");
+const english = new Intl.NumberFormat("en");
+export const count = (n: number): string => english.format(n);
 export const size = (n: number): string =>
   n < 1000 ? `${n} B` : n < 999_500 ? `${(n / 1000).toPrecision(3)} kB` : `${(n / 1e6).toPrecision(3)} MB`;
 export function percent(part: number, all: number): string {

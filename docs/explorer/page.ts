@@ -1,40 +1,22 @@
 // The page: a document's values on one side, its bytes on the other, and what look-ups read and edits write.
 
 import { Document, steps } from "../../bindings/js/src/document.js";
-import { Editor, edit } from "../../bindings/js/src/edit.js";
-import { fromJSON } from "../../bindings/js/src/encode.js";
 import { HEADER_SIZE } from "../../bindings/js/src/layout.js";
 import { load } from "../../bindings/js/src/memory.js";
 import { ARRAY, Cursor, SCALAR } from "../../bindings/js/src/read.js";
-import {
-  Decimal,
-  Float,
-  LocalDate,
-  LocalDateTime,
-  LocalTime,
-  Timestamp,
-  Uuid,
-} from "../../bindings/js/src/scalar.js";
 import { walk } from "../../bindings/js/src/view.js";
 import { BytesPane } from "./bytes.js";
 import { columnsTable } from "./columns.js";
 import { $, count, jsonOf, make, percent, pointerOf, share, size, textOf } from "./dom.js";
-import { bytesOf, KINDS, merged, type Range } from "./regions.js";
+import { bytesOf, type Found, KINDS, merged, type Range } from "./regions.js";
 import { Rows } from "./rows.js";
 import { type Row, summary, Tree } from "./tree.js";
-import { PACKER, run, type Size, serve } from "./work.js";
-
-/** What an edit changed: the bytes that were there, and how many were in use. */
-interface Change {
-  pointer: string;
-  used: number;
-  old: { at: number; bytes: Uint8Array }[];
-}
+import { editorOf, PACKER, run, type Size, serve, setTyped, takeBack } from "./work.js";
 
 /** Most places of a look-up or an edit that are listed. */
 const PLACES = 24;
-/** Of an edit that wrote at more places, all bytes between the first and the last are kept for undo. */
-const MANY = 10_000;
+/** Of larger files the work is done by workers. */
+const LARGE = 1 << 18;
 /** Longer texts are not changed in a field. */
 const LONGEST = 1 << 20;
 
@@ -42,13 +24,18 @@ function page(): void {
   let doc!: Document;
   let name = "";
   let tree!: Tree;
+  /** The number of the file that is shown, by which the workers know their copy of it. */
+  let shown = 0;
+  let large = false;
   /** Counts documents and edits, so that answers that come too late are left alone. */
   let turn = 0;
   /** The same for sizes, which are not found out again while a large document is edited. */
   let round = 0;
-  let changes: Change[] = [];
-  /** A copy of the document's bytes that no task has, or null: copies of large ones take long. */
-  let spare: Uint8Array | null = null;
+  /** The pointers of the edits that can be taken back. */
+  let changes: string[] = [];
+  /** The last of the edits and the last of the maps, which wait for those before them. */
+  let last: Promise<void> = Promise.resolve();
+  let maps: Promise<boolean> = Promise.resolve(true);
   let selected = 0;
   /** The row that the mouse is on, or the value of the byte that it is on. */
   let pointed = -1;
@@ -249,7 +236,7 @@ function page(): void {
         if (event.key !== "Enter" && event.key !== "Escape") return;
         const { value } = input;
         box.focus({ preventScroll: true });
-        if (event.key === "Enter" && value !== before) write(row.path, typed(value, row.cursor.scalar()));
+        if (event.key === "Enter" && value !== before) inTurn(() => write(row.path, value));
       };
       $("values").append(input);
       input.focus();
@@ -257,47 +244,40 @@ function page(): void {
     });
   };
 
-  const write = (path: string[], value: unknown): void => {
-    const before = taken();
+  /** Has an edit begin when it is known what the one before it wrote, so that the copy gets all of them in order. */
+  const inTurn = (action: () => Promise<void>): void => {
+    const file = shown;
+    last = last
+      .then(() => (file === shown ? action() : undefined))
+      .catch((error) => report((error as Error).message));
+  };
+
+  const write = async (path: string[], text: string): Promise<void> => {
     const pointer = pointerOf(path);
     try {
-      // What was opened here is valid. The editor takes the bytes from the document before.
-      const editor = doc instanceof Editor ? doc : edit(doc, { trusted: true });
+      const editor = editorOf(doc);
       doc = editor;
-      editor.setPointer(pointer, value);
+      setTyped(editor, pointer, text);
     } catch (error) {
       refresh();
       report((error as Error).message);
       return;
     }
-    const { used, u8 } = doc.memory;
-    const wrote = difference(before, u8.subarray(0, used));
-    const kept: Range[] = wrote.length > MANY ? [[wrote[0]![0], wrote[wrote.length - 1]![1]]] : wrote;
-    const old = kept.map(([at, end]) => ({ at, bytes: before.slice(at, end) }));
-    if (used < before.length) old.push({ at: used, bytes: before.slice(used) });
-    if (used === before.length) {
-      before.set(u8.subarray(0, used));
-      spare = before;
-    }
-    changes.push({ pointer, used: before.length, old });
+    changes.push(pointer);
     const now = new Cursor(doc.memory).toRoot();
     walk(now, path);
-    changed(wrote, `${pointer} is now ${now.kind === SCALAR ? jsonOf(now, 60) : summary(now)}`);
+    const wrote = run("edit", large, [shown, pointer, text]);
+    await changed(wrote, `${pointer} is now ${now.kind === SCALAR ? jsonOf(now, 60) : summary(now)}`);
   };
 
-  const undo = (): void => {
-    const last = changes.pop();
-    if (last === undefined) return;
-    let bytes = taken();
-    if (bytes.length !== last.used) {
-      const now = bytes.subarray(0, last.used);
-      bytes = new Uint8Array(last.used);
-      bytes.set(now);
-    }
-    for (const { at, bytes: old } of last.old) bytes.set(old, at);
-    const wrote = difference(doc.bytes, bytes);
-    doc = new Document(load(bytes));
-    changed(wrote, `${last.pointer} is as it was`);
+  const undo = async (): Promise<void> => {
+    const pointer = changes.pop();
+    if (pointer === undefined) return;
+    const file = shown;
+    const change = await run("undo", large, file);
+    if (file !== shown) return;
+    doc = takeBack(doc, change);
+    await changed(change.wrote, `${pointer} is as it was`);
   };
 
   const refresh = (): void => {
@@ -307,38 +287,55 @@ function page(): void {
     pane.show(doc.memory);
   };
 
-  const changed = async (wrote: Range[], text: string): Promise<void> => {
+  /** Shows what an edit did, at once, and where it wrote as soon as that is known. */
+  const changed = async (places: Promise<Range[]> | Range[], text: string): Promise<void> => {
     refresh();
-    Object.assign(lights, { read: [], lit: [], wrote });
+    Object.assign(lights, { read: [], lit: [] });
     $<HTMLButtonElement>("undo").disabled = changes.length === 0;
     const { cursor, path } = tree.row(selected);
     showColumns(cursor, path);
-    if (wrote.length > 0) pane.reveal(wrote[wrote.length - 1]![0]);
+    report(text);
+    turn++;
+    let wrote: Range[] = [];
+    lights.wrote = wrote;
+    const known = await places;
+    // Unless something was looked up meanwhile, or another file opened.
+    const stays = (): boolean => lights.wrote === wrote;
     const say = (): void => report(`${text} — wrote ${share(wrote, doc.memory.used)}:`, wrote);
-    say();
-    if (!(await map())) return;
-    // Unless something was looked up meanwhile.
-    if (lights.wrote === wrote) say();
-    // It would take too long to do it again and again for a large one.
-    if (doc.memory.used < 1 << 20) await measure();
+    if (stays()) {
+      lights.wrote = wrote = known;
+      if (wrote.length > 0) pane.reveal(wrote[wrote.length - 1]![0]);
+      pane.draw();
+      say();
+    }
+    const learn = async (): Promise<void> => {
+      if (!(await map())) return;
+      if (stays()) say();
+      // It would take too long to do it again and again for a large one.
+      if (doc.memory.used < 1 << 20) await measure();
+    };
+    learn();
   };
 
   // --- The document.
 
-  const copy = (): Uint8Array => doc.bytes.slice();
-  /** The spare copy, which is no longer there then, or a new one. */
-  const taken = (): Uint8Array => {
-    const bytes = spare ?? copy();
-    spare = null;
-    return bytes;
-  };
+  const copy = (): Promise<Uint8Array> => run("copy", large, shown);
 
   /** Finds out what all bytes are; says whether the document is still the same then. */
-  const map = async (): Promise<boolean> => {
+  const map = (): Promise<boolean> => {
     const mine = ++turn;
-    const { bytes, ...found } = await run("map", taken());
-    if (mine !== turn) return false;
-    spare = bytes;
+    // One at a time, since only the last of them counts.
+    const next = maps.then(async () => {
+      if (mine !== turn) return false;
+      const found = await run("map", large, await copy());
+      if (mine === turn) showMap(found);
+      return mine === turn;
+    });
+    maps = next.catch(() => false);
+    return maps;
+  };
+
+  const showMap = (found: Found): void => {
     pane.found = found;
     const entries = KINDS.map((kind, k) => {
       const n = found.sums[k]!;
@@ -346,18 +343,17 @@ function page(): void {
     });
     $("legend").replaceChildren(...entries.filter((_, k) => found.sums[k]! > 0));
     pane.paint();
-    return true;
   };
 
   /** Finds out how large the value is in other formats. */
   const measure = async (): Promise<void> => {
     const mine = ++round;
     const sizes: [string, Size][] = [];
-    let bytes = copy();
+    let bytes = await copy();
     for (const format of ["LiveBuf", "JSON", "MessagePack"] as const) {
-      const found = await run(format, bytes).catch(() => null);
+      const found = await run(format, large, bytes).catch(() => null);
       if (mine !== round) return;
-      bytes = found?.bytes ?? copy();
+      bytes = found?.bytes ?? (await copy());
       if (found === null) continue;
       sizes.push([format, found]);
       const most = Math.max(...sizes.map(([, { plain }]) => plain));
@@ -374,29 +370,30 @@ function page(): void {
   };
 
   /** How many files were chosen. */
-  let turns = 0;
+  let files = 0;
 
   const show = async (file: Uint8Array, title: string, first: string[] = []): Promise<void> => {
     $("name").textContent = `${title} …`;
-    const turn = ++turns;
+    const mine = ++files;
+    const isLarge = file.length > LARGE;
     try {
-      const opened = await run("open", file);
+      const opened = await run("open", isLarge, [file, mine]);
       // Another file was chosen meanwhile.
-      if (turn !== turns) return;
+      if (mine !== files) return;
       doc = new Document(load(opened));
     } catch (error) {
-      if (turn !== turns) return;
+      if (mine !== files) return;
       $("name").textContent = name;
       report(`${title} cannot be shown: ${(error as Error).message}`);
       return;
     }
+    [shown, large] = [mine, isLarge];
     name = title;
     $("name").textContent = name;
     changes = [];
     $<HTMLButtonElement>("undo").disabled = true;
     $("sizes").replaceChildren();
     round++;
-    spare = null;
     pane.found = null;
     Object.assign(lights, { lit: [], read: [], wrote: [] });
     tree = new Tree(doc.memory);
@@ -427,9 +424,10 @@ function page(): void {
     file.value = "";
   };
   $("sample").onclick = sample;
-  $("undo").onclick = undo;
-  $("document").onclick = () => save(doc.bytes, ".lbuf", "application/vnd.livebuf");
-  $("json").onclick = async () => save(await run("json", copy()), ".json", "application/json");
+  $("undo").onclick = () => inTurn(undo);
+  $("document").onclick = () => inTurn(async () => save(doc.bytes, ".lbuf", "application/vnd.livebuf"));
+  $("json").onclick = () =>
+    inTurn(async () => save(await run("json", large, await copy()), ".json", "application/json"));
   $("copy").onclick = async () => {
     try {
       await navigator.clipboard.writeText(field.value);
@@ -448,54 +446,9 @@ function page(): void {
   document.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.key !== "z" || event.target instanceof HTMLInputElement) return;
     event.preventDefault();
-    undo();
+    inTurn(undo);
   });
   sample();
-}
-
-/** Values that stay of their kind if what is typed can be read so. */
-const KEPT = [Decimal, LocalDate, LocalDateTime, LocalTime, Timestamp, Uuid];
-
-/** What was typed over a value: JSON, else text. It is read as documents are, since `JSON.parse` rounds numbers. */
-function typed(text: string, old: unknown): unknown {
-  try {
-    const kind = KEPT.find((kind) => old instanceof kind);
-    if (kind !== undefined) return kind.from(text.trim().replace(/^"|"$/g, ""));
-  } catch {
-    // It is another value.
-  }
-  try {
-    const value: unknown = new Document(load(fromJSON(text))).root;
-    // `2.0` stays a float.
-    return typeof value === "number" && !/^\s*-?\d+\s*$/.test(text) ? new Float(value) : value;
-  } catch {
-    return text;
-  }
-}
-
-/** The first number from i on that differs. */
-function different(a: Uint32Array, b: Uint32Array, i: number): number {
-  const n = a.length;
-  while (i < n && a[i] === b[i]) i++;
-  return i;
-}
-
-/** Where two runs of bytes differ; bytes of the second behind the end of the first are all new. */
-function difference(before: Uint8Array, after: Uint8Array): Range[] {
-  const ranges: Range[] = [];
-  const shared = Math.min(before.length, after.length);
-  const a = new Uint32Array(before.buffer, before.byteOffset, shared >>> 2);
-  const b = new Uint32Array(after.buffer, after.byteOffset, shared >>> 2);
-  for (let i = different(a, b, 0); i < a.length; i = different(a, b, i + 1)) {
-    for (let k = 4 * i; k < 4 * i + 4; k++) {
-      const last = ranges[ranges.length - 1];
-      if (before[k] === after[k]) continue;
-      if (last?.[1] === k) last[1]++;
-      else ranges.push([k, k + 1]);
-    }
-  }
-  if (after.length > shared) ranges.push([shared, after.length]);
-  return ranges;
 }
 
 if (typeof document === "undefined") serve();

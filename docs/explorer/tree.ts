@@ -3,6 +3,7 @@
 import { isKey, keyOf, textAt } from "../../bindings/js/src/key.js";
 import type { Memory } from "../../bindings/js/src/memory.js";
 import { ARRAY, Cursor, Members, SCALAR } from "../../bindings/js/src/read.js";
+import { count } from "./dom.js";
 
 /** An object or array that is open. */
 interface Branch {
@@ -170,6 +171,6 @@ function grow(branch: Branch | null, rows: number): void {
 export function summary(cursor: Cursor): string {
   const n = cursor.kind === ARRAY ? cursor.count : cursor.size();
   const [one, many] = cursor.kind === ARRAY ? ["element", "elements"] : ["member", "members"];
-  const text = `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+  const text = `${count(n)} ${n === 1 ? one : many}`;
   return cursor.kind === ARRAY ? `[ ${text} ]` : `{ ${text} }`;
 }
