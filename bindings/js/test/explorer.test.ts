@@ -397,6 +397,7 @@ test("of a large document only what is seen is drawn and decoded", { skip }, asy
   doc.setPointer("/rows/50000/text", "shorter");
   assert.ok(Buffer.from(doc.bytes).equals(await download(page, "#document")));
   await page.click("#undo");
+  await shows(page, ".said", /^\/rows\/50000\/text is as it was/);
   await page.fill("#pointer", "/rows/7/i");
   await shows(page, ".said", /^8 /);
   for (let i = 0; i < 2; i++) await page.click("#undo");
