@@ -375,7 +375,7 @@ lint: lint-rust lint-python lint-js lint-go
 lint-go:
 ifneq ($(GO),)
 	@cd bindings/go && wrong=$$(gofmt -l .) && [ -z "$$wrong" ] || { echo "gofmt -w $$wrong"; exit 1; }
-	cd bindings/go && go vet ./...
+	cd bindings/go && go vet ./... && go tool -modfile=tools.mod staticcheck ./...
 endif
 
 lint-js: $(if $(NODE),$(JS)/node_modules/ready)

@@ -86,10 +86,12 @@ func testValue(t testing.TB) testAll {
 
 func TestMarshalAndUnmarshal(t *testing.T) {
 	value := testValue(t)
+	value.hidden = 9
 	data, err := Marshal(value)
 	if err != nil {
 		t.Fatal(err)
 	}
+	value.hidden = 0
 	doc := mustOpen(t, data)
 	if err := doc.Validate(); err != nil {
 		t.Fatal(err)
