@@ -12,6 +12,8 @@ export class Key {
   readonly lo: number;
   readonly hi: number;
   readonly fingerprint: number;
+  /** Its string as engines keep it for properties, if plain objects were made with it (object.ts). */
+  name: string | undefined;
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
@@ -33,6 +35,7 @@ export class Key {
     }
     this.lo = lo;
     this.hi = hi;
+    this.name = undefined;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { Column } from "./column.js";
 import { damage, LivebufError } from "./error.js";
-import { decode, spanLength, spanStart, textAt } from "./key.js";
+import { decode, keyOf, spanLength, spanStart, textAt } from "./key.js";
 import * as L from "./layout.js";
 import type { Memory } from "./memory.js";
 import {
@@ -50,16 +50,12 @@ export function forJSON(cursor: Cursor): unknown {
   return cursor.kind === SCALAR && typeof value?.toJSON === "function" ? value.toJSON() : value;
 }
 
-/** An object's member, whatever its key is. */
+/** An object's member, whatever its key is; `undefined` is none. */
 function put(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (value === undefined) return;
   if (key === "__proto__") {
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
   } else object[key] = value;
-}
-
-/** The string that engines keep for a property's name, by which they find it at once. */
-function interned(key: string): string {
-  return Object.keys({ [key]: 0 })[0] ?? key;
 }
 
 class Plain {
@@ -80,10 +76,7 @@ class Plain {
   private pay(count: number): void {
     this.left -= count;
     if (this.left < 0) {
-      throw new LivebufError(
-        "BudgetExceeded",
-        "the document stands for more values than are allowed: set more by the option `values`",
-      );
+      throw new LivebufError("BudgetExceeded", "the document stands for more values than `values` allows");
     }
   }
 
@@ -154,7 +147,13 @@ class Plain {
     if (keys === undefined) {
       const count = shapeCount(m, shape);
       const cells = shapeKeys(m, shape);
-      keys = Array.from({ length: count }, (_, i) => interned(textAt(m, cells + 8 * i)));
+      keys = Array.from({ length: count }, (_, i) => {
+        const text = textAt(m, cells + 8 * i);
+        const key = keyOf(text);
+        // The string that engines keep for a property's name, by which they find it at once.
+        key.name ??= Object.keys({ [text]: 0 })[0]!;
+        return key.name;
+      });
       this.shapes.set(shape, keys);
     }
     if (n > keys.length) throw damage("BadCount", shape);
@@ -210,13 +209,14 @@ class Plain {
     const { m } = this;
     if (depth >= L.MAX_NESTING) throw damage("NestingLimit", header);
     const count = values.length;
+    if (count === 0) return;
     const cursor = new Cursor(m);
     const list = m.u32[(header >>> 2) + 3]!;
     // Checks the list, and that it has these arrays.
-    if (count > 0) cursor.toSlice(list, first);
-    if (count > 0) cursor.toSlice(list, first + count - 1);
-    const start = count === 0 ? 0 : offsetAt(m, list, first);
-    const end = count === 0 ? 0 : offsetAt(m, list, first + count);
+    cursor.toSlice(list, first);
+    cursor.toSlice(list, first + count - 1);
+    const start = offsetAt(m, list, first);
+    const end = offsetAt(m, list, first + count);
     if (end < start) throw damage("BadIndex", list);
     const elements = this.column(list + L.LIST_ELEMENTS, start, end - start, depth + 1);
     for (let i = 0; i < count; i++) {
@@ -257,10 +257,7 @@ class Plain {
         rows[i] = this.of(cursor, depth);
       } else {
         const row: Record<string, unknown> = {};
-        for (let j = 0; j < k; j++) {
-          const value = columns[j]![i];
-          if (value !== undefined) put(row, keys[j]!, value);
-        }
+        for (let j = 0; j < k; j++) put(row, keys[j]!, columns[j]![i]);
         rows[i] = row;
       }
     }
