@@ -131,6 +131,9 @@ fn texts_that_are_no_query_are_refused_where_they_err() {
         ("$[01]", 4),
         ("$[-0]", 3),
         ("$[9007199254740992]", 3),
+        // Bug: the least integer of 64 bits, which has no absolute value, was an index.
+        ("$[-9223372036854775808]", 3),
+        ("$[::-9223372036854775808]", 5),
         ("$['a", 5),
         ("$['\\x']", 5),
         ("$['\\ud800']", 10),

@@ -272,7 +272,7 @@ impl<'t> Parser<'t> {
         let text = &self.text[start..self.at];
         match text.parse::<i64>() {
             _ if text == "-0" => self.expected_at(start, "an index, which `-0` is not"),
-            Ok(index) if index.abs() <= INDEX_LIMIT => Ok(Some(index)),
+            Ok(index) if (-INDEX_LIMIT..=INDEX_LIMIT).contains(&index) => Ok(Some(index)),
             _ => self.expected_at(start, "an index between -9007199254740991 and 9007199254740991"),
         }
     }
