@@ -24,8 +24,25 @@ test("each subpath is imported and required by its name", async () => {
     const names = Object.keys(module);
     assert.ok(names.length > 0, path);
     const required = require(path) as Record<string, unknown>;
-    for (const name of names) assert.equal(typeof required[name], typeof module[name], `${path}: ${name}`);
+    // Newer versions of Node have one copy of the package for both.
+    const isSame = (process.features as { require_module?: boolean }).require_module === true;
+    for (const name of names) {
+      assert.equal(typeof required[name], typeof module[name], `${path}: ${name}`);
+      if (isSame) assert.equal(required[name], module[name], `${path}: ${name}`);
+    }
   }
+});
+
+test("older versions of Node require a copy of their own", () => {
+  const script = `
+    const names = ${JSON.stringify(subpaths)}.map((path) => [path, Object.keys(require(path)).length]);
+    console.log(JSON.stringify([names, require.resolve("livebuf")]));`;
+  const old = process.allowedNodeEnvironmentFlags.has("--no-experimental-require-module")
+    ? ["--no-experimental-require-module"]
+    : [];
+  const [names, file] = JSON.parse(run(process.execPath, ...old, "-e", script)) as [[string, number][], string];
+  for (const [path, n] of names) assert.ok(n > 0, path);
+  assert.match(file, /dist.cjs.index\.js$/);
 });
 
 test("publint and attw find nothing", () => {
