@@ -4,7 +4,7 @@
 //     node build.js test NAME    the tests whose files begin with NAME, into build/NAME
 
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 /** The subpaths of the package. */
@@ -28,6 +28,16 @@ async function tests(begin, folder) {
   });
 }
 
+/** esbuild has `X = class _X` of a class that names itself, and errors and consoles would show that name. */
+function keepNames(folder) {
+  for (const name of readdirSync(folder).filter((name) => name.endsWith(".js"))) {
+    const text = readFileSync(`${folder}/${name}`, "utf8");
+    const classes = [...text.matchAll(/^var (\w+) = class _\1\b/gm)].map(([, made]) => made);
+    const kept = text.replace(/\b_(\w+)\b/g, (word, made) => (classes.includes(made) ? made : word));
+    writeFileSync(`${folder}/${name}`, kept);
+  }
+}
+
 if (process.argv[2] === "test") {
   await tests(process.argv[3], `build/${process.argv[3]}`);
 } else {
@@ -41,6 +51,8 @@ if (process.argv[2] === "test") {
     outfile: "dist/cjs/all.js",
     format: "cjs",
   });
+  keepNames("dist");
+  keepNames("dist/cjs");
   for (const name of ENTRIES) writeFileSync(`dist/cjs/${name}.js`, 'module.exports = require("./all.js");\n');
   const types = ["--emitDeclarationOnly", "--outDir", "dist/types", "-p", "tsconfig.build.json"];
   execFileSync("node_modules/.bin/tsc", types, { stdio: "inherit" });

@@ -5,7 +5,7 @@ import { load, type Memory, type Source } from "./memory.js";
 import { forJSON, type PlainOptions, plain } from "./object.js";
 import { Cursor } from "./read.js";
 import { print, type TextOptions } from "./text.js";
-import { type View, viewAt, walk } from "./view.js";
+import { INSPECT, type View, viewAt, walk } from "./view.js";
 
 /** A document that is read where its bytes lie. Opening it reads its header and nothing else. */
 export class Document<T = unknown> {
@@ -62,6 +62,11 @@ export class Document<T = unknown> {
     return forJSON(this.#cursor());
   }
 
+  /** @internal What the console of Node shows. */
+  [INSPECT](): unknown {
+    return this.root;
+  }
+
   /** The document's bytes, where they lie. */
   get bytes(): Uint8Array {
     return this.memory.u8.subarray(0, this.memory.used);
@@ -88,7 +93,7 @@ export function steps(pointer: string): string[] {
   if (!pointer.startsWith("/") || /~(?![01])/.test(pointer)) {
     throw new LivebufError(
       "BadPointer",
-      `${JSON.stringify(pointer)} is no JSON pointer: it begins with /, and has ~0 for ~ and ~1 for /`,
+      `${JSON.stringify(pointer)} is no JSON pointer: it begins with / and has ~0 for ~ and ~1 for /`,
     );
   }
   return pointer

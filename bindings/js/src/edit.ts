@@ -163,8 +163,7 @@ export class Editor<T = unknown> extends Document<T> {
   remove(target: Target, ...rest: [] | [string | number]): boolean {
     if (rest.length === 0) {
       const [path, last] = this.#path(target);
-      if (last === undefined)
-        throw new LivebufError("Unsupported", "a document always has a value: replaceRoot sets another");
+      if (last === undefined) throw new LivebufError("Unsupported", "a document always has a value: set null");
       return this.remove(path, last);
     }
     const [key] = rest;

@@ -63,7 +63,8 @@ export type ObjectView<T = Record<string, unknown>> = { readonly [K in keyof T]:
   [Symbol.iterator](): IterableIterator<[string, unknown]>;
 };
 
-const INSPECT = Symbol.for("nodejs.util.inspect.custom");
+/** By which the console of Node asks for what it shows. */
+export const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
 /** A class of objects that have the same keys. */
 interface KeyListClass {

@@ -28,6 +28,10 @@ test("each subpath is imported and required by its name", async () => {
     const isSame = (process.features as { require_module?: boolean }).require_module === true;
     for (const name of names) {
       assert.equal(typeof required[name], typeof module[name], `${path}: ${name}`);
+      for (const value of [required[name], module[name]]) {
+        // Bug: consoles showed a `_Timestamp`.
+        if (/^class /.test(String(value))) assert.equal((value as { name: string }).name, name, path);
+      }
       if (isSame) assert.equal(required[name], module[name], `${path}: ${name}`);
     }
   }

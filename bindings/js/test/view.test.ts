@@ -112,6 +112,7 @@ test("views iterate, and tell their keys in their order", () => {
   }
   const [, row] = everyLayout('{"a":1,"b":[1,2]}') as object[];
   assert.equal(inspect(row), "{ a: 1, b: [ 1, 2 ] }");
+  assert.equal(inspect(open(fromJSON('{"a":[true]}'))), "{ a: [ true ] }");
 });
 
 test("arrays answer as arrays do", () => {
