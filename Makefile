@@ -108,7 +108,7 @@ else
 	@echo "Go 1.24 or newer is not installed: THE GO MODULE IS NOT TESTED"
 endif
 
-# The Java package, where a JDK of 17 or newer and Maven are installed. Maven downloads JUnit.
+# The Java package, where a JDK of 17 or newer and Maven are installed. Maven downloads JUnit and JSpecify.
 JAVA := bindings/java
 MAVEN := $(shell javac -version 2> /dev/null | grep -E 'javac (1[7-9]|[2-9][0-9])' > /dev/null && command -v mvn)
 test-java:
@@ -249,7 +249,10 @@ ifneq ($(GO),)
 	cd bindings/go && go doc -all . > $(CURDIR)/target/book/go.txt
 endif
 ifneq ($(MAVEN),)
-	javadoc -quiet -Xdoclint:none -encoding UTF-8 -d target/book/java $(JAVA)/src/main/java/io/github/livebuf/*.java
+	cd $(JAVA) && mvn --batch-mode --quiet org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath \
+		-Dmdep.outputFile=target/classpath
+	javadoc -quiet -Xdoclint:none -encoding UTF-8 -classpath $$(cat $(JAVA)/target/classpath) -d target/book/java \
+		$(JAVA)/src/main/java/io/github/livebuf/*.java
 endif
 	@echo "open target/book/index.html"
 

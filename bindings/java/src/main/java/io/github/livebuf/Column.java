@@ -17,6 +17,7 @@ import java.util.function.IntToLongFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The values at a path of keys in each element of an array; without a path, the elements themselves. Where the document
@@ -335,7 +336,7 @@ public final class Column {
     }
 
     /** The values as texts; those that are null or missing are null. A text of a dictionary is made once. O(n). */
-    public String[] toTexts() {
+    public @Nullable String[] toTexts() {
         return toArray(String[]::new, Value::asText);
     }
 
@@ -347,8 +348,8 @@ public final class Column {
      * @param array makes the array
      * @param item makes an object of a value
      */
-    public <T> T[] toArray(IntFunction<T[]> array, Function<Value, ? extends T> item) {
-        T[] all = allocate(() -> array.apply(count));
+    public <T> @Nullable T[] toArray(IntFunction<@Nullable T[]> array, Function<Value, ? extends @Nullable T> item) {
+        @Nullable T[] all = allocate(() -> array.apply(count));
         Map<Long, T> made = path.length == 0 && isDictionary(head.code) ? new HashMap<>() : null;
         long[] left = {TEXT_PER_BYTE * m.size}; // bytes of texts that may be made (FORMAT 11)
         each((i, v) -> {

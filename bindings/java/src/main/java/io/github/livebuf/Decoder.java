@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
 
 /** Makes values of Java of those of a document, and no more than the document can reasonably stand for (FORMAT 11). */
 final class Decoder {
@@ -25,7 +26,7 @@ final class Decoder {
     }
 
     /** What a function makes of a value. It may be run twice. */
-    static <T> T run(Value v, BiFunction<Decoder, Value, T> decode) {
+    static <T extends @Nullable Object> T run(Value v, BiFunction<Decoder, Value, T> decode) {
         if (!v.exists()) {
             throw v.wrong("");
         }
@@ -56,7 +57,7 @@ final class Decoder {
     }
 
     /** A value as one of Java; see {@link Livebuf#toObject}. */
-    Object plain(Value v) {
+    @Nullable Object plain(Value v) {
         if (v.form == Value.SCALAR) {
             return scalar(v);
         }
@@ -66,7 +67,7 @@ final class Decoder {
             int count = v.count();
             pay(count, 0, v);
             Read.Head c = Read.column(v.doc.m, v.at);
-            List<Object> list = new ArrayList<>(count);
+            List<@Nullable Object> list = new ArrayList<>(count);
             Rows rows = Rows.of(v, c);
             String[] names = rows == null ? null : rows.keys(this, v);
             for (int i = 0; i < count; i++) {
@@ -76,7 +77,7 @@ final class Decoder {
             }
             all = list;
         } else {
-            Map<String, Object> map = new LinkedHashMap<>();
+            Map<String, @Nullable Object> map = new LinkedHashMap<>();
             Read.Members it = new Read.Members(v);
             while (it.next()) {
                 Value value = it.value;
@@ -90,10 +91,10 @@ final class Decoder {
     }
 
     /** A row of a table as a map. */
-    private Map<String, Object> plain(Value v, Rows rows, String[] names, long row) {
+    private Map<String, @Nullable Object> plain(Value v, Rows rows, String[] names, long row) {
         enter(v);
         pay(names.length, 0, v);
-        Map<String, Object> map = new LinkedHashMap<>();
+        Map<String, @Nullable Object> map = new LinkedHashMap<>();
         for (int i = 0; i < names.length; i++) {
             Value x = Read.slot(v.doc, rows.columns[i], row);
             if (x.tag != TAG_NOTHING) {
@@ -122,7 +123,7 @@ final class Decoder {
         }
 
         /** The rows of an array whose elements are in a column; null if it has none, or they may have other members. */
-        static Rows of(Value v, Read.Head c) {
+        static @Nullable Rows of(Value v, Read.Head c) {
             Mem m = v.doc.m;
             long table = c.code == CODE_STRUCT && v.size() > 1 ? Read.table(m, c.data) : 1L << 31;
             return (table >> 31 & 1) == 1 || m.u32(c.data + 16) != 0 ? null : new Rows(m, c, table);
@@ -133,7 +134,7 @@ final class Decoder {
         }
 
         /** The column of a key; null where there is none. */
-        Read.Head column(Key key) {
+        Read.@Nullable Head column(Key key) {
             int place = Read.findInShape(m, table >>> 32, columns.length, key);
             return place < 0 ? null : columns[place];
         }
@@ -173,7 +174,7 @@ final class Decoder {
         pay(1, v.tag >= TAG_TEXT ? v.bits : 0, v);
     }
 
-    private Object scalar(Value v) {
+    private @Nullable Object scalar(Value v) {
         payScalar(v);
         return switch (v.kind()) {
             case NULL -> null;

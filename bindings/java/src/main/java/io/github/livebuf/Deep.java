@@ -1,6 +1,7 @@
 package io.github.livebuf;
 
 import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs walks that call themselves for each container within another one. Documents have up to 1,000 of them, for which
@@ -22,7 +23,7 @@ final class Deep {
     }
 
     /** Runs a walk, which is given how deep it may go. It may be run twice. */
-    static <T> T call(IntFunction<T> walk) {
+    static <T extends @Nullable Object> T call(IntFunction<T> walk) {
         try {
             return walk.apply(SHALLOW);
         } catch (Stop e) {
@@ -75,7 +76,7 @@ final class Deep {
         }
     }
 
-    private static <T> T callDeep(IntFunction<T> walk) {
+    private static <T extends @Nullable Object> T callDeep(IntFunction<T> walk) {
         Task<T> task = new Task<>(walk);
         Thread thread = new Thread(null, task, "livebuf", STACK);
         thread.setDaemon(true);

@@ -14,7 +14,7 @@ import java.util.zip.CRC32;
 
 /**
  * A document that is read where its bytes lie. Any number of threads may read it at a time, as long as nobody changes
- * the bytes. No parameter and no result of this library is null, unless its documentation says so.
+ * the bytes.
  */
 public final class Document extends Segments {
     final Mem m; // the used bytes

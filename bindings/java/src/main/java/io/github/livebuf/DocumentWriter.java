@@ -1,6 +1,7 @@
 package io.github.livebuf;
 
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes a document of values as they come: scalars, keys, and the beginnings and ends of objects and arrays. Nothing
@@ -122,14 +123,15 @@ public final class DocumentWriter {
     }
 
     /** Adds a value of any type that {@link Livebuf#encode} takes, null and a part of another document among them. */
-    public DocumentWriter value(Object x) {
+    public DocumentWriter value(@Nullable Object x) {
         next();
         return add(e -> Mapper.any(e, x));
     }
 
     /** The bytes of the document, whose root must be whole. */
     public byte[] finish() {
-        check(hasRoot && encoder.depth() == 0, "the document has no value yet, or an object or array is still open");
+        check(encoder != null && hasRoot && encoder.depth() == 0,
+            "the document has no value yet, or an object or array is still open");
         byte[][] data = new byte[1][];
         add(e -> data[0] = e.ended());
         encoder = null;

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Changes a document where its bytes lie (FORMAT 12). An edit changes a few bytes, whatever the size of the document,
@@ -69,7 +70,7 @@ public final class Editor extends EditValues {
     }
 
     /** Makes a document of a value, to edit it further. */
-    public static Editor of(Object value) {
+    public static Editor of(@Nullable Object value) {
         Mem m = new Mem(new byte[256], HEADER_SIZE);
         m.put32(0, MAGIC);
         m.put8(HEADER_VERSION, VERSION);
@@ -381,7 +382,7 @@ public final class Editor extends EditValues {
         return tag == TAG_NOTHING || tag == TAG_OBJECT || tag == TAG_ARRAY;
     }
 
-    void set(Spot target, String key, Object value) {
+    void set(Spot target, String key, @Nullable Object value) {
         Value v = target.object().v;
         Node.Maker p = new Node.Maker(target.depth);
         Key k = p.key(key);
@@ -391,7 +392,7 @@ public final class Editor extends EditValues {
         edit(tall, p.size + memberCost(v, k), () -> setMember(v, k, node));
     }
 
-    void set(Spot target, int i, Object value) {
+    void set(Spot target, int i, @Nullable Object value) {
         Value v = target.array().v;
         checkIndex(v, i, v.count() - 1);
         Node.Maker p = new Node.Maker(target.depth);
@@ -424,11 +425,11 @@ public final class Editor extends EditValues {
         return member;
     }
 
-    void push(Spot target, Object... values) {
+    void push(Spot target, @Nullable Object @Nullable ... values) {
         splice(target, target.array().v.count(), 0, values);
     }
 
-    void splice(Spot target, int i, int n, Object... values) {
+    void splice(Spot target, int i, int n, @Nullable Object @Nullable ... values) {
         Value v = target.array().v;
         checkIndex(v, i, v.count());
         if (n < 0 || n > v.count() - i) {
@@ -546,7 +547,7 @@ public final class Editor extends EditValues {
      * element behind the others of an array; "" is the whole document. It takes the same time in documents of any size,
      * but where a column must become wider, and for texts and arrays in tables that lie among others.
      */
-    public void set(String pointer, Object value) {
+    public void set(String pointer, @Nullable Object value) {
         if (pointer.isEmpty()) {
             if (broken) {
                 throw LivebufException.of(BROKEN);
@@ -585,17 +586,17 @@ public final class Editor extends EditValues {
     }
 
     /** Adds elements to the end of the array at a pointer. A list is one element. */
-    public void push(String pointer, Object... values) {
+    public void push(String pointer, @Nullable Object @Nullable ... values) {
         push(spot(pointer), values);
     }
 
     /** Puts elements before element i of the array at a pointer; i may be the count of elements. */
-    public void insert(String pointer, int i, Object... values) {
+    public void insert(String pointer, int i, @Nullable Object @Nullable ... values) {
         splice(spot(pointer), i, 0, values);
     }
 
     /** Removes n elements of the array at a pointer from element i on, and puts others in their place. */
-    public void splice(String pointer, int i, int n, Object... values) {
+    public void splice(String pointer, int i, int n, @Nullable Object @Nullable ... values) {
         splice(spot(pointer), i, n, values);
     }
 

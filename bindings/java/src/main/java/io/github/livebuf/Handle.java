@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.LongUnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An object or an array of a document that is edited, from {@link Editor#handle(String)}. It follows its value when
@@ -47,12 +48,12 @@ public final class Handle {
     }
 
     /** Sets a member of an object. A new one comes behind the others. */
-    public void set(String key, Object value) {
+    public void set(String key, @Nullable Object value) {
         editor().set(editor.spot(this), key, value);
     }
 
     /** Sets element i of an array. */
-    public void set(int i, Object value) {
+    public void set(int i, @Nullable Object value) {
         editor().set(editor.spot(this), i, value);
     }
 
@@ -72,17 +73,17 @@ public final class Handle {
     }
 
     /** Adds elements to the end of an array. */
-    public void push(Object... values) {
+    public void push(@Nullable Object @Nullable ... values) {
         editor().push(editor.spot(this), values);
     }
 
     /** Puts elements before element i of an array; i may be the count of elements. */
-    public void insert(int i, Object... values) {
+    public void insert(int i, @Nullable Object @Nullable ... values) {
         editor().splice(editor.spot(this), i, 0, values);
     }
 
     /** Removes n elements of an array from element i on, and puts others in their place. */
-    public void splice(int i, int n, Object... values) {
+    public void splice(int i, int n, @Nullable Object @Nullable ... values) {
         editor().splice(editor.spot(this), i, n, values);
     }
 

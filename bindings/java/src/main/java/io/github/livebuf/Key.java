@@ -1,6 +1,7 @@
 package io.github.livebuf;
 
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The key of a member, prepared for looking it up in many objects. It does not change, and may be used by any number of
@@ -73,7 +74,7 @@ public final class Key {
 
     /** Whether the other one is the same key. */
     @Override
-    public boolean equals(Object other) {
+    public boolean equals(@Nullable Object other) {
         return other instanceof Key k && java.util.Arrays.equals(utf8, k.utf8);
     }
 

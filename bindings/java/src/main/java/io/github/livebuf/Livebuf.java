@@ -1,5 +1,7 @@
 package io.github.livebuf;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Makes documents of JSON and of values of Java. Their bytes are those of the profile livebuf-1 (docs/PROFILE.md),
  * which are the same in every language.
@@ -34,8 +36,9 @@ public final class Livebuf {
      * OffsetDateTime and ZonedDateTime: timestamps; times are cut to microseconds. Duration and URI: texts. Arrays,
      * collections and other Iterables: arrays, of which similar objects become columns. Maps: objects, in the order of
      * the map; their keys are texts, or numbers, booleans, dates, UUIDs or constants of enumerations, which are texts
-     * by their names. {@link Value}, {@link Document}, {@link Handle} and {@link NumberText}: what they are. Optional:
-     * its value. Null: null. Records and other classes: objects of their members; see {@link Mapper}.
+     * by their names. {@link Value}, {@link Document}, {@link Handle} and {@link NumberText}: what they are. Optional,
+     * OptionalInt and the like: their value. Null: null. Records and other classes: objects of their members; see
+     * {@link Mapper}.
      *
      * @param value the value, which may be null
      * @return the bytes of the document
@@ -44,7 +47,7 @@ public final class Livebuf {
      *     a Handle of a value that is no more), BAD_TEXT (half of a surrogate pair), NESTING_LIMIT (more than 1,000
      *     containers within each other, also where a value holds itself), DOCUMENT_LIMIT (2 GiB) or STRING_LIMIT
      */
-    public static byte[] encode(Object value, Option... options) {
+    public static byte[] encode(@Nullable Object value, Option... options) {
         return Encoder.runAgain(options, e -> Mapper.any(e, value));
     }
 
@@ -57,7 +60,7 @@ public final class Livebuf {
      * @throws LivebufException of kind NOT_FOUND if the value is missing, of kind BUDGET_EXCEEDED if a small document
      *     stands for very many values (beyond eight for each byte and a million), or the kind of damage
      */
-    public static Object toObject(Value value) {
+    public static @Nullable Object toObject(Value value) {
         return Decoder.run(value, Decoder::plain);
     }
 }

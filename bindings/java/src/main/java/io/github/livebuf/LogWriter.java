@@ -16,6 +16,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Adds rows to a log (LOG 7). It holds the file's lock, so there is one at a time, in all processes and languages;
@@ -289,7 +290,7 @@ public final class LogWriter implements AutoCloseable {
     // --- Adding rows
 
     /** Adds a row, which is encoded as {@link Livebuf#encode} does it, and returns its number. */
-    public long append(Object row) {
+    public long append(@Nullable Object row) {
         check();
         long number = size();
         byte[] data = Livebuf.encode(row, options);

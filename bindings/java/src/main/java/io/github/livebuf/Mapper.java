@@ -42,6 +42,9 @@ import java.util.LinkedList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
@@ -50,6 +53,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes documents of values of a type, and values of documents: of records and beans first of all, whose members are
@@ -62,8 +66,9 @@ import java.util.stream.Stream;
  *
  * <p>These types become what {@link Livebuf#encode} says: boolean, the numbers of Java, BigInteger, BigDecimal, String,
  * char, byte[], ByteBuffer, UUID, Instant, LocalDate, LocalTime, LocalDateTime, OffsetDateTime, ZonedDateTime,
- * enumerations, Duration, URI, {@link Value}, {@link Document}, {@link NumberText}, Optional, other arrays, collections
- * and other Iterables, maps, Object, records and beans. A {@link Handle} is written as its value, and not read.
+ * enumerations, Duration, URI, {@link Value}, {@link Document}, {@link NumberText}, Optional, OptionalInt,
+ * OptionalLong, OptionalDouble, other arrays, collections and other Iterables, maps, Object, records and beans. A
+ * {@link Handle} is written as its value, and not read.
  *
  * <p>Of collections and maps the interfaces and classes of java.util are read, and classes that have a constructor
  * without parameters. Keys of maps are String, char, boolean, the integers of Java, BigInteger, double, LocalDate, UUID
@@ -90,12 +95,12 @@ public final class Mapper<T> {
     }
 
     /** The mapper of lists of a class. */
-    public static <E> Mapper<List<E>> listOf(Class<E> element) {
+    public static <E> Mapper<List<@Nullable E>> listOf(Class<E> element) {
         return new Mapper<>(make(new Spec(List.class, List.of(Spec.of(element))), new HashMap<>()));
     }
 
     /** The mapper of maps from texts to a class. */
-    public static <E> Mapper<Map<String, E>> mapOf(Class<E> element) {
+    public static <E> Mapper<Map<String, @Nullable E>> mapOf(Class<E> element) {
         Spec type = new Spec(Map.class, List.of(Spec.of(String.class), Spec.of(element)));
         return new Mapper<>(make(type, new HashMap<>()));
     }
@@ -105,17 +110,17 @@ public final class Mapper<T> {
      *
      * @return the bytes of the document
      */
-    public byte[] encode(T value, Option... options) {
+    public byte[] encode(@Nullable T value, Option... options) {
         return Encoder.runAgain(options, e -> put(codec, e, value));
     }
 
     /** Reads a whole document; see {@link #decode(Value)}. */
-    public T decode(byte[] document) {
+    public @Nullable T decode(byte[] document) {
         return decode(Document.open(document).root());
     }
 
     /** Reads a whole document; see {@link #decode(Value)}. */
-    public T decode(Document document) {
+    public @Nullable T decode(Document document) {
         return decode(document.root());
     }
 
@@ -133,7 +138,7 @@ public final class Mapper<T> {
      *     BUDGET_EXCEEDED (a small document that stands for very much), or the kind of damage
      */
     @SuppressWarnings("unchecked")
-    public T decode(Value value) {
+    public @Nullable T decode(Value value) {
         return (T) Decoder.run(value, (d, v) -> take(codec, d, v));
     }
 
@@ -161,12 +166,12 @@ public final class Mapper<T> {
         }
 
         /** What stands for null, and for a member that is not there. */
-        Object absent() {
+        @Nullable Object absent() {
             return null;
         }
     }
 
-    private static void put(Codec codec, Encoder e, Object x) {
+    private static void put(Codec codec, Encoder e, @Nullable Object x) {
         if (x == null) {
             e.push(TAG_NULL, 0);
         } else {
@@ -174,12 +179,12 @@ public final class Mapper<T> {
         }
     }
 
-    private static Object take(Codec codec, Decoder d, Value v) {
+    private static @Nullable Object take(Codec codec, Decoder d, Value v) {
         return v.tag == TAG_NULL ? codec.absent() : codec.take.take(d, v);
     }
 
     /** Adds a value of any type. */
-    static void any(Encoder e, Object x) {
+    static void any(Encoder e, @Nullable Object x) {
         if (x == null) {
             e.push(TAG_NULL, 0);
         } else if (x instanceof String text) {
@@ -322,7 +327,8 @@ public final class Mapper<T> {
             return ofArray(type, made);
         }
         if (raw == Optional.class) {
-            return ofOptional(codec(type.argument(Optional.class, 0), made));
+            return ofOptional(codec(type.argument(Optional.class, 0), made), Optional.empty(), x -> x.orElse(null),
+                Optional::ofNullable);
         }
         if (Map.class.isAssignableFrom(raw)) {
             return ofMap(type, made);
@@ -468,6 +474,12 @@ public final class Mapper<T> {
         }, Value::asDateTime, LocalDateTime::parse);
         orText(Duration.class, TAG_NOTHING, (e, x) -> e.text(x.toString()), null, Duration::parse);
         orText(URI.class, TAG_NOTHING, (e, x) -> e.text(x.toString()), null, URI::create);
+        SCALARS.put(OptionalInt.class, ofOptional(SCALARS.get(int.class), OptionalInt.empty(),
+            x -> x.isPresent() ? x.getAsInt() : null, x -> OptionalInt.of((int) x)));
+        SCALARS.put(OptionalLong.class, ofOptional(SCALARS.get(long.class), OptionalLong.empty(),
+            x -> x.isPresent() ? x.getAsLong() : null, x -> OptionalLong.of((long) x)));
+        SCALARS.put(OptionalDouble.class, ofOptional(SCALARS.get(double.class), OptionalDouble.empty(),
+            x -> x.isPresent() ? x.getAsDouble() : null, x -> OptionalDouble.of((double) x)));
     }
 
     /** A number whose digits are paid for: they take time by the square of their count. */
@@ -545,12 +557,14 @@ public final class Mapper<T> {
         });
     }
 
-    private static Codec ofOptional(Codec element) {
-        Put<Optional<?>> put = (e, x) -> Mapper.put(element, e, x.orElse(null));
-        return new Codec(put, (d, v) -> Optional.ofNullable(element.take.take(d, v))) {
+    /** The codec of an optional value: `get` gives what is in it, or null, and `make` puts something into a new one. */
+    private static <T> Codec ofOptional(Codec element, T empty, Function<T, @Nullable Object> get,
+        Function<@Nullable Object, T> make) {
+        Put<T> put = (e, x) -> Mapper.put(element, e, get.apply(x));
+        return new Codec(put, (d, v) -> make.apply(element.take.take(d, v))) {
             @Override
             Object absent() {
-                return Optional.empty();
+                return empty;
             }
         };
     }
@@ -651,7 +665,7 @@ public final class Mapper<T> {
         });
     }
 
-    private static void addTo(Collection<Object> all, Object x, Value v) {
+    private static void addTo(Collection<@Nullable Object> all, @Nullable Object x, Value v) {
         try {
             all.add(x);
         } catch (RuntimeException wrong) {
@@ -834,7 +848,7 @@ public final class Mapper<T> {
             return true;
         }
 
-        Object take(Decoder d, Value v) {
+        @Nullable Object take(Decoder d, Value v) {
             try {
                 Object x = Mapper.take(codec, d, v);
                 return x == null && type.isPrimitive() ? zero() : x;
@@ -844,7 +858,7 @@ public final class Mapper<T> {
         }
 
         /** What stands for a member that is not there. */
-        Object absent() {
+        @Nullable Object absent() {
             return type.isPrimitive() ? zero() : codec.absent();
         }
 
@@ -852,11 +866,13 @@ public final class Mapper<T> {
             return Array.get(Array.newInstance(type, 1), 0);
         }
 
-        private static boolean isEmpty(Object x) {
+        private static boolean isEmpty(@Nullable Object x) {
             return x == null || x instanceof CharSequence text && text.length() == 0
                 || x instanceof Collection<?> all && all.isEmpty() || x instanceof Map<?, ?> map && map.isEmpty()
-                || x instanceof Optional<?> o && o.isEmpty() || x instanceof Boolean b && !b
-                || x instanceof Number n && n.doubleValue() == 0 || x.getClass().isArray() && Array.getLength(x) == 0;
+                || x instanceof Optional<?> o && o.isEmpty() || x instanceof OptionalInt i && i.isEmpty()
+                || x instanceof OptionalLong l && l.isEmpty() || x instanceof OptionalDouble d && d.isEmpty()
+                || x instanceof Boolean b && !b || x instanceof Number n && n.doubleValue() == 0
+                || x.getClass().isArray() && Array.getLength(x) == 0;
         }
     }
 
@@ -1021,7 +1037,7 @@ public final class Mapper<T> {
         }
 
         /** Adds objects of the rows of a table; false if the array is none, or its rows have more members. */
-        boolean takeRows(Decoder d, Value v, Collection<Object> all) {
+        boolean takeRows(Decoder d, Value v, Collection<@Nullable Object> all) {
             if (v.form != Value.ARRAY) {
                 return false;
             }

@@ -5,6 +5,7 @@ import static io.github.livebuf.Layout.*;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A value on its way into a document, by its tag and its cell. A span that is still to be written is in bytes, and a
@@ -109,7 +110,7 @@ final class Node {
         }
 
         /** What a value of Java becomes. */
-        Node value(Object value) {
+        Node value(@Nullable Object value) {
             Node node = scalar(value);
             if (node != null) {
                 return node;
@@ -123,7 +124,7 @@ final class Node {
         }
 
         /** Makes nodes of the most usual values without an encoder. */
-        private Node plain(Object value, int level, int limit) {
+        private Node plain(@Nullable Object value, int level, int limit) {
             Node node = scalar(value);
             if (node != null) {
                 return node;
@@ -149,7 +150,7 @@ final class Node {
             return encoded(value, level, limit);
         }
 
-        private Node encoded(Object value, int level, int limit) {
+        private Node encoded(@Nullable Object value, int level, int limit) {
             Object x = value instanceof Handle handle ? handle.value() : value;
             if (x instanceof Value v && v.exists() && v.doc.valid && !v.doc.isStale) {
                 return copy(v, level, limit);
@@ -168,7 +169,7 @@ final class Node {
         }
 
         /** What one of the most usual values becomes; null of another one. */
-        private Node scalar(Object value) {
+        private @Nullable Node scalar(@Nullable Object value) {
             if (value == null) {
                 return new Node(TAG_NULL, 0);
             }

@@ -2,6 +2,7 @@ package io.github.livebuf;
 
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A number of JSON that is kept as its text, since neither a long nor a double holds it, such as {@code 1e400} or one
@@ -64,7 +65,7 @@ public final class NumberText extends Number {
     }
 
     @Override
-    public boolean equals(Object other) {
+    public boolean equals(@Nullable Object other) {
         return other instanceof NumberText x && text.equals(x.text);
     }
 

@@ -24,6 +24,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.Set;
 import java.util.SortedMap;
@@ -350,6 +353,48 @@ class MapperTest {
         assertEquals(made, mapper.decode(mapper.encode(made)));
         assertEquals(ErrorKind.WRONG_TYPE, kind(() -> mapper.decode(Livebuf.fromJson("{\"every\":\"soon\"}"))));
         assertEquals(ErrorKind.WRONG_TYPE, kind(() -> mapper.decode(Livebuf.fromJson("{\"every\":5}"))));
+    }
+
+    record Optionals(OptionalInt i, OptionalLong l, OptionalDouble d, Optional<OptionalInt> within,
+        List<OptionalLong> all, @Mapped(omitEmpty = true) OptionalInt omitted,
+        @Mapped(omitEmpty = true) OptionalLong left, @Mapped(omitEmpty = true) OptionalDouble out) {}
+
+    static class OptionalBean {
+        OptionalInt i = OptionalInt.of(1);
+        OptionalDouble d;
+    }
+
+    @Test
+    void optionalNumbersAreNumbersOrNull() {
+        Mapper<Optionals> mapper = Mapper.of(Optionals.class);
+        Optionals full = new Optionals(OptionalInt.of(-5), OptionalLong.of(1L << 60), OptionalDouble.of(0.5),
+            Optional.of(OptionalInt.of(0)), List.of(OptionalLong.of(1), OptionalLong.empty()), OptionalInt.of(2),
+            OptionalLong.of(3), OptionalDouble.of(4));
+        assertEquals("{\"i\":-5,\"l\":1152921504606846976,\"d\":0.5,\"within\":0,\"all\":[1,null],\"omitted\":2,"
+            + "\"left\":3,\"out\":4.0}", Document.open(mapper.encode(full)).toJson());
+        assertEquals(full, mapper.decode(mapper.encode(full)));
+        Optionals empty = new Optionals(OptionalInt.empty(), OptionalLong.empty(), OptionalDouble.empty(),
+            Optional.empty(), List.of(), OptionalInt.empty(), OptionalLong.empty(), OptionalDouble.empty());
+        assertEquals("{\"i\":null,\"l\":null,\"d\":null,\"within\":null,\"all\":[]}",
+            Document.open(mapper.encode(empty)).toJson());
+        assertEquals(empty, mapper.decode(mapper.encode(empty)));
+        assertEquals(empty, mapper.decode(Livebuf.fromJson("{\"all\":[]}")));
+        Mapper<List<Optionals>> rows = Mapper.listOf(Optionals.class);
+        List<Optionals> many = List.of(full, empty, full, empty);
+        assertEquals(many, rows.decode(rows.encode(many)));
+        OptionalBean bean = Mapper.of(OptionalBean.class).decode(Livebuf.fromJson("{\"i\":null,\"d\":3}"));
+        assertEquals(OptionalInt.empty(), bean.i);
+        assertEquals(OptionalDouble.of(3), bean.d);
+        for (String bad : List.of("{\"i\":2147483648}", "{\"l\":1.0}", "{\"d\":9007199254740993}", "{\"d\":\"1\"}")) {
+            LivebufException e = assertThrows(LivebufException.class, () -> mapper.decode(Livebuf.fromJson(bad)), bad);
+            assertEquals(ErrorKind.WRONG_TYPE, e.kind());
+            assertEquals("/" + bad.charAt(2), e.path());
+        }
+        assertEquals("7", Document.open(Livebuf.encode(OptionalLong.of(7))).toJson());
+        assertEquals("null", Document.open(Livebuf.encode(OptionalInt.empty())).toJson());
+        Editor edit = Editor.of(Map.of());
+        edit.set("/d", OptionalDouble.of(1.5));
+        assertEquals(1.5, edit.pointer("/d").asDouble());
     }
 
     @Test

@@ -104,15 +104,17 @@ class StreamTest {
             () -> w.beginArray().value(1).beginObject().key("a").value("\ud800"));
         assertEquals("/1/a", e.path());
         assertThrows(IllegalStateException.class, () -> w.value(1));
+        assertThrows(IllegalStateException.class, w::finish);
         DocumentWriter deep = new DocumentWriter();
         assertEquals(ErrorKind.NESTING_LIMIT, assertThrows(LivebufException.class, () -> {
             for (int i = 0; i < 2000; i++) {
                 deep.beginArray();
             }
         }).kind());
-        byte[] whole = new DocumentWriter().beginArray().value(true).value(1.5).value((Object) null).endArray()
-            .finish();
+        DocumentWriter good = new DocumentWriter();
+        byte[] whole = good.beginArray().value(true).value(1.5).value((Object) null).endArray().finish();
         assertEquals("[true,1.5,null]", Document.open(whole).toJson());
+        assertThrows(IllegalStateException.class, good::finish);
     }
 
     @Test
