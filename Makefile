@@ -19,7 +19,7 @@ NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
 .PHONY: demo test test-all test-rust test-python test-js test-go test-java test-jvm test-wheel test-engines test-parquet test-sqlite test-duckdb test-size test-features test-checks test-long \
-	test-files test-address test-thread test-miri test-32 test-shared libraries pytest fuzz coverage lint \
+	test-files test-address test-thread test-miri test-32 test-shared libraries pytest fuzz coverage update deny lint \
 	lint-rust lint-python lint-js lint-go fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
 	python bench-python bench-js bench-go bench-java bench-spark bench-engines docs release
 
@@ -364,6 +364,27 @@ TARGET ?= mutations
 fuzz:
 	$(NIGHTLY) fuzz run $(TARGET) --features libfuzzer --dev --debug-assertions -- \
 		-max_total_time=$$(($(MINUTES) * 60)) -max_len=4096 -timeout=10 -rss_limit_mb=1024
+
+# Newer versions of all that is used, within what the manifests allow where they give a range. Run the tests then.
+update: $(VENV)/test
+	$(CARGO) update
+	$(VENV)/bin/python bindings/python/update.py
+ifdef NODE
+	for at in $(JS) $(JS)/bench; do (cd $$at && npx --yes npm-check-updates --upgrade --target minor && npm install) || exit 1; done
+endif
+ifneq ($(GO),)
+	cd bindings/go && go get -modfile=tools.mod -u tool
+	cd bindings/go/bench && go get -u ./... && go mod tidy
+endif
+ifneq ($(MAVEN),)
+	for at in $(JAVA) $(JAVA)/jackson $(JAVA)/bench bindings/spark; do \
+		mvn --batch-mode --quiet --file $$at org.codehaus.mojo:versions-maven-plugin:2.18.0:use-latest-releases \
+			-DallowMajorUpdates=false -DgenerateBackupPoms=false '-Dexcludes=io.github.livebuf' || exit 1; done
+endif
+
+# Licences, sources and known faults of all crates, with `cargo install cargo-deny`.
+deny:
+	$(CARGO) deny check
 
 # Lines that tests reach, by file, and those that they do not. Needs
 # `cargo install cargo-llvm-cov`. Processes that tests kill leave broken profiles.
