@@ -372,12 +372,14 @@ function page(): void {
   /** How many files were chosen. */
   let files = 0;
 
-  const show = async (file: Uint8Array, title: string, first: string[] = []): Promise<void> => {
+  const show = async (file: Blob, title: string, first: string[] = []): Promise<void> => {
     $("name").textContent = `${title} …`;
     const mine = ++files;
-    const isLarge = file.length > LARGE;
+    const isLarge = file.size > LARGE;
     try {
-      const opened = await run("open", isLarge, [file, mine]);
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      if (mine !== files) return;
+      const opened = await run("open", isLarge, [bytes, mine]);
       // Another file was chosen meanwhile.
       if (mine !== files) return;
       doc = new Document(load(opened));
@@ -404,11 +406,11 @@ function page(): void {
     await measure();
   };
   const sample = (): Promise<void> =>
-    show(new TextEncoder().encode($("sample-json").textContent!), "sample.json", ["orders", "2", "total"]);
+    show(new Blob([$("sample-json").textContent!]), "sample.json", ["orders", "2", "total"]);
 
   const open = async (files: FileList | null | undefined): Promise<void> => {
     const file = files?.[0];
-    if (file) await show(new Uint8Array(await file.arrayBuffer()), file.name);
+    if (file) await show(file, file.name);
   };
   const save = (bytes: Uint8Array, ending: string, type: string): void => {
     const link = make<HTMLAnchorElement>("a");
