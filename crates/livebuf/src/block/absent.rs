@@ -1,7 +1,7 @@
 //! Slots without a value (FORMAT 6.2): all are 0, or their text is empty.
 //!
-//! Where a row, or an array of fixed length, is not there, the columns below have its slots all the
-//! same. They say that these are missing, so each column is whole by itself.
+//! If a row or an array of fixed length is absent, the columns below it still have its slots, and
+//! say that these are missing. So each column is complete by itself.
 
 use crate::block::column::{Elements, Gap};
 use crate::block::column_type::{ColumnType, SlotKind};
@@ -109,7 +109,7 @@ fn each_gap(
 ///
 /// # Errors
 /// [`ErrorKind::NotZero`]; [`ErrorKind::BadCount`] for elements of an absent array;
-/// [`ErrorKind::BadCode`] where a slot is to be missing and is not, or is and is not to be.
+/// [`ErrorKind::BadCode`] if a slot should be missing and is not, or the reverse.
 pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Result<()> {
     if let Some(above) = above {
         above.check(bytes, column)?;

@@ -102,7 +102,7 @@ impl Elements {
     /// column, so one value costs one value. Each load is checked.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn one(bytes: &[u8], offset: u32, row: u32) -> Result<Raw> {
-        // A table's column is no tensor: nothing need be computed.
+        // A table's column is never a tensor, so its flag need not be computed.
         let column = Elements { tensor: false, ..Elements::header_at(bytes, offset)? };
         if row >= column.count {
             return Err(Error::new(ErrorKind::BadCount, offset as u64));
@@ -110,8 +110,8 @@ impl Elements {
         column.element_inlined(bytes, row)
     }
 
-    /// Bounds the count of a column whose data does not: of nulls, of rows, of arrays, and of a run's
-    /// texts. Refuses more than eight slots for each byte of the document.
+    /// Bounds the count of a column whose data does not bound it: of nulls, of rows, of arrays, and
+    /// of a run's texts. Allows eight slots for each byte of the document.
     fn check_slots(&self, bytes: &[u8]) -> Result<()> {
         let free = self.column == ColumnType::Null && self.gaps == GAPS_NONE;
         let beyond = self.count as u64 > 8 * bytes.len() as u64;
@@ -132,7 +132,7 @@ impl Elements {
         Elements::load_inlined(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
     }
 
-    /// Where the values lie: behind the bitmaps.
+    /// Where the values lie: after the bitmaps.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn values_at(&self) -> u64 {
         if self.gaps == GAPS_NONE || self.column.is_nested() {
@@ -146,7 +146,7 @@ impl Elements {
         self.values_at() + round_up(self.capacity as u64 * self.column.width())
     }
 
-    /// Where the header of a dictionary's texts lies: behind the slots.
+    /// Where the header of a dictionary's texts lies: after the slots.
     pub(crate) fn entries_at(&self) -> u64 {
         self.marks_at()
     }
@@ -317,7 +317,7 @@ impl Elements {
     }
 }
 
-/// What lies behind slots, and what they hold.
+/// What lies after the slots, and what they hold.
 impl Elements {
     /// The tag and cell of a slot as [`put`](Self::put) takes them: the slot's code in a
     /// dictionary.
@@ -329,8 +329,8 @@ impl Elements {
         }
     }
 
-    /// The dictionary's texts, a column of text. `None` for other columns, and where there is no room
-    /// for a slot.
+    /// The dictionary's texts, a column of text. `None` for other columns, and where there is no
+    /// room for a slot.
     pub(crate) fn entries(&self, bytes: &[u8]) -> Result<Option<Elements>> {
         if !self.column.is_dictionary() || self.capacity == 0 {
             return Ok(None);
@@ -345,8 +345,8 @@ impl Elements {
     }
 
     /// Checks that each slot of a column of dates, times or decimals holds one, and that booleans
-    /// of one byte are 0 or 1. A slot without a value is 0, which all of these have. Linear in the
-    /// slots; does nothing for other columns.
+    /// of one byte are 0 or 1. A slot without a value is 0, which is allowed in all of these.
+    /// Linear in the slots; does nothing for other columns.
     pub(crate) fn check_extended(&self, bytes: &[u8]) -> Result<()> {
         let tag = self.column.extended_tag();
         if tag.is_none() && self.column != ColumnType::Bool8 {
@@ -444,7 +444,7 @@ impl Elements {
         match column.slot() {
             SlotKind::Tagged => put_tagged(space, values, slot, tag, cell),
             SlotKind::Bit => set_bit(space, values, slot, tag == TAG_TRUE),
-            // Its value is stored in its place already.
+            // The UUID is in its slot already.
             SlotKind::Bytes if tag == TAG_UUID => {}
             SlotKind::Bytes => self.clear(space, slot..slot + 1),
             _ => {
@@ -452,7 +452,7 @@ impl Elements {
                     true => column.fit_tensor(tag, cell),
                     false => column.fit(tag, cell),
                 };
-                // None for a value that is replaced next, where the column has another type for that.
+                // Only a value that is replaced next may not fit: the column is the new one's.
                 let bits = bits.unwrap_or(0).to_le_bytes();
                 let width = column.width();
                 if width > 0 {

@@ -113,7 +113,7 @@ pub(crate) enum SlotKind {
     Float,
     /// A float. Whole ones are integers.
     Number,
-    /// The same, and a bit behind the slots, which says whether a whole one is a float.
+    /// The same, and a bit after the slots, which says whether a whole one is a float.
     Marked,
     /// The cell of a text.
     Span,
@@ -298,8 +298,8 @@ impl ColumnType {
         matches!(self.slot(), SlotKind::Run)
     }
 
-    /// Whether the bytes of its values are a part of the column: a value that leaves the column is
-    /// copied, and one that comes to it is.
+    /// Whether the bytes of its values are a part of the column, so that a value is copied when it
+    /// leaves the column, and when it comes to it.
     #[inline]
     pub(crate) const fn lends(self) -> bool {
         matches!(self.slot(), SlotKind::Run | SlotKind::Bytes)
@@ -357,8 +357,8 @@ impl ColumnType {
         (finite || !value.is_finite()).then_some(bits)
     }
 
-    /// Whether a value of `other` has the same bits in this column, and is the same value. So a
-    /// column of floats becomes one of numbers where it is.
+    /// Whether a value of `other` has the same bits in this column and means the same. So a column
+    /// of floats can become one of numbers in its place.
     #[inline]
     pub(crate) fn takes_over(self, other: ColumnType) -> bool {
         let becomes = (other.slot(), self.slot()) == (SlotKind::Float, SlotKind::Number);
@@ -408,8 +408,8 @@ impl ColumnType {
         }
     }
 
-    /// The bits that the column stores for this value; `None` where it cannot hold the value.
-    /// For a dictionary the cell of a text is its code. For runs and UUIDs any will do.
+    /// The bits that the column stores for this value; `None` if it cannot hold the value. For a
+    /// dictionary the cell of a text is its code. For runs and UUIDs the bits do not matter.
     pub(crate) fn fit(self, tag: u8, cell: u64) -> Option<u64> {
         let row = self.row();
         match row.slot {

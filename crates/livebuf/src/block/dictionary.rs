@@ -4,8 +4,8 @@
 //! slots: code of each text    header of a column of `String`    its elements: the texts' cells
 //! ```
 //!
-//! A slot without a value has the code 0. No cell owns a text. So the bytes of a text that no slot
-//! has stay: others may refer to them.
+//! A slot without a value has the code 0. No cell owns a text, so the bytes of a text stay even if
+//! no slot has it any more: others may refer to them.
 
 use crate::block::column::Elements;
 use crate::block::column_type::ColumnType;
@@ -15,7 +15,7 @@ use crate::format::bytes::{load_u8, load_u16, load_u32, load_u64, slice};
 use crate::format::cell::{Needle, shared_span, span_bytes, span_inline, span_length};
 use crate::format::layout::*;
 
-/// Texts of a dictionary that an edit compares with a new one before it takes that for new.
+/// How many texts of a dictionary an edit compares with a text before it adds that as a new one.
 const MOST_COMPARED: u32 = 1 << 12;
 
 impl Elements {

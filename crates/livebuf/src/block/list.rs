@@ -81,7 +81,7 @@ impl List {
         if offsets.count as u64 != arrays as u64 + 1 {
             return Err(Error::new(ErrorKind::BadCount, offsets.offset as u64));
         }
-        // Before the first one only 0 does not fall.
+        // If none falls, the least one is the first.
         let (mut first, mut last, mut rises) = (u32::MAX, 0, true);
         offsets.each_offset(bytes, 0..offsets.count, |offset| {
             first = first.min(offset);
@@ -129,7 +129,7 @@ impl Elements {
         let width = self.column.width();
         let length = slots.end.saturating_sub(slots.start) as u64 * width;
         let offsets = slice(bytes, self.data as u64 + slots.start as u64 * width, length)?;
-        // A loop for each width, which the compiler makes of many offsets at once.
+        // A loop for each width, so that the compiler makes each take many offsets at once.
         match width {
             1 => offsets.iter().all(|&offset| with(offset.into())),
             2 => offsets.as_chunks().0.iter().all(|&at| with(u16::from_le_bytes(at).into())),

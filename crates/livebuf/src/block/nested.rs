@@ -136,7 +136,7 @@ impl Columns {
         Ok(None)
     }
 
-    /// Leaves the current table or list for what comes behind it. False where it is the first.
+    /// Leaves the current table or list for what comes after it. False if it is the first.
     fn up(&mut self, bytes: &[u8]) -> Result<bool> {
         if self.block == self.first {
             return Ok(false);

@@ -8,7 +8,7 @@ use crate::format::cell::span_at;
 use crate::format::layout::*;
 
 /// Number `row` of the offsets whose header is at `header`, and the next one.
-// Without the header as a whole: each text of a run is found by this.
+// The header is not loaded as a whole, because each text of a run is found with this.
 #[inline]
 pub(super) fn two_offsets(bytes: &[u8], header: u32, row: u32) -> Result<(u32, u32)> {
     const fn head(column: ColumnType) -> u32 {

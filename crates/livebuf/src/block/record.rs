@@ -263,7 +263,7 @@ pub(crate) fn check_immediate(raw: Raw) -> Result<()> {
     Err(Error::new(kind, raw.position as u64))
 }
 
-/// Refuses the bytes of a span that its tag does not allow, where its value is one that JSON lacks.
+/// Refuses bytes that the tag of a span does not allow, if its value is one that JSON lacks.
 pub(crate) fn check_extended_span(raw: Raw, bytes: &[u8]) -> Result<()> {
     match is_extended_span(raw.tag) && Extended::from_span(raw.tag, bytes).is_none() {
         true => Err(Error::new(ErrorKind::BadCell, raw.position as u64)),

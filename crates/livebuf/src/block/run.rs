@@ -1,5 +1,6 @@
 //! Runs: the texts of a column behind each other. They are a list of bytes whose values are text
-//! (FORMAT 6.4). A slot without a value has an empty text, or zeros where all texts have one length.
+//! (FORMAT 6.4). A slot without a value has an empty text, or zeros where all texts have one
+//! length.
 
 use crate::block::column_type::ColumnType;
 use crate::block::list::List;
@@ -12,8 +13,8 @@ use crate::store::storage::Storage;
 /// Capacity in bytes from which on a run gives some of it back.
 const LEAST_GIVEN_BACK: u32 = 64;
 
-/// Checks what a run's list keeps beside what every list does: its elements are the bytes of UTF-8,
-/// not too many, and each text begins and ends between two characters.
+/// Checks what holds for a run's list beyond what holds for every list: its elements are the bytes
+/// of UTF-8, not too many, and each text begins and ends between two characters.
 pub(crate) fn check(bytes: &[u8], list: List) -> Result<()> {
     let run = list.child(bytes)?;
     let bad = |kind| Err(Error::new(kind, run.offset as u64));

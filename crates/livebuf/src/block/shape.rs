@@ -359,8 +359,8 @@ pub(crate) fn plan_step(
 }
 
 impl ShapeStep {
-    /// The same, but with a shape of the record's own in place of one that others use: for edits
-    /// that free values before they take the step, and shapes with them. `from`: the shape that
+    /// The same, but with a shape of the record's own in place of one that others use. For edits
+    /// that free values, and shapes with them, before they take the step. `from`: the shape that
     /// the record leaves, 0 for none.
     pub(crate) fn alone(self, from: u32, used: u32, hint: u32) -> ShapeStep {
         match self {
@@ -402,7 +402,7 @@ fn plan_other(
 /// Carries out a planned step for a record of `used` fields that leaves the shape `old`.
 /// Returns the shape that the record uses now.
 ///
-/// `key_cell` is the new key's cell where [`Step::stores_key`] holds.
+/// `key_cell` is the new key's cell if [`ShapeStep::stores_key`].
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn commit_step<S: Storage>(
     space: &mut Space<S>,

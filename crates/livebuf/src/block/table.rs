@@ -64,14 +64,15 @@ impl Table {
         table_size(self.headers()) as u64
     }
 
-    /// Count of the column headers: those of the keys' columns and, behind them, that of the orders.
+    /// Count of the column headers: those of the keys' columns and, behind them, that of the
+    /// orders.
     #[inline]
     pub(crate) fn headers(&self) -> u32 {
         self.columns + u32::from(self.ordered)
     }
 
-    /// The order of a row's members: places of columns, as bytes. Those that it does not name come
-    /// behind, in the order of the columns. Empty where a row has no order of its own.
+    /// The order of a row's members: places of columns, as bytes. Columns that it does not name
+    /// come last, in their own order. Empty if a row has no order of its own.
     #[inline]
     pub(crate) fn order<'a>(&self, bytes: &'a [u8], row: u32) -> Result<&'a [u8]> {
         if self.ordered { self.own_order(bytes, row) } else { Ok(&[]) }
@@ -150,9 +151,9 @@ impl Table {
     }
 }
 
-/// The slot of a place in the order of a row's members, of a table with so many columns: a column,
-/// or a further field behind all of them. Places count the order's columns first. `None` where the
-/// column came before, or is not there.
+/// The slot at a place in the order of a row's members, if the table has so many columns: a column,
+/// or a further field after all of them. The columns that the order names count first. `None` if
+/// the column came before, or is not there.
 #[inline]
 pub(crate) fn slot_at(order: &[u8], columns: u32, place: u32) -> Option<u32> {
     if order.is_empty() {
@@ -169,7 +170,8 @@ pub(crate) fn slot_at(order: &[u8], columns: u32, place: u32) -> Option<u32> {
     known.then_some(slot)
 }
 
-/// Checks that a column can have the orders of rows: a dictionary, where a row without one is missing.
+/// Checks that a column can have the orders of rows: a dictionary, in which rows without one are
+/// missing.
 pub(crate) fn check_orders_header(column: Elements) -> Result<()> {
     match column.column.is_dictionary() && column.gaps & GAPS_NULL == 0 {
         true => Ok(()),

@@ -1,7 +1,7 @@
 //! Tensors: numbers of one type, in rows of one shape, behind each other (FORMAT 6.6).
 //!
 //! A tensor of one dimension is a column by itself. One of more is a list of fixed length in a list
-//! of fixed length, and so on. An encoder and an editor write its blocks behind each other:
+//! of fixed length, and so on. An encoder and an editor write its blocks one after the other:
 //!
 //! ```text
 //! [array, 16 bytes] [list, 40 bytes] for each dimension but the first [numbers]
@@ -59,8 +59,8 @@ pub(crate) fn check_tensor(bytes: &[u8], column: Elements, in_table: bool) -> Re
 }
 
 impl Form {
-    /// The form with these lengths, from the outermost dimension on. `None` where a tensor cannot be
-    /// of this type or shape.
+    /// The form with these lengths, from the outermost dimension on. `None` where a tensor cannot
+    /// be of this type or shape.
     pub(crate) fn new(column: ColumnType, shape: impl Iterator<Item = u64>) -> Option<Form> {
         let mut form = Form { column, lengths: [0; MAX_DIMENSIONS], dimensions: 0 };
         let mut count = 1u64;
@@ -73,7 +73,7 @@ impl Form {
         if !column.is_tensor_type() || form.dimensions == 0 {
             return None;
         }
-        // Only the first can be 0: the count of numbers says how many the others are.
+        // Only the first can be 0, because no list has the fixed length 0.
         let inner = form.lengths().iter().skip(1).all(|&length| length > 0);
         (count <= MAX_ELEMENTS as u64 && inner).then_some(form)
     }
@@ -115,7 +115,7 @@ impl Form {
         Ok(Some((form, start)))
     }
 
-    /// The form of the arrays in a list of fixed length, where these are tensors. There need be
+    /// The form of the arrays in a list of fixed length, if they are tensors. The list may have
     /// none.
     pub(crate) fn in_list(bytes: &[u8], mut list: List) -> Result<Option<Form>> {
         let bad = |kind, list: List| Error::new(kind, list.offset.into());

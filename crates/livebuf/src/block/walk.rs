@@ -155,10 +155,10 @@ impl Cursor {
         self.index = u32::MAX;
     }
 
-    /// [`references`](Self::references), but of an array of rows, or of arrays in a list, the
-    /// columns below it: each comes as an array that has no home, and behind them the objects with
-    /// further fields of rows. So a walk that does not ask what belongs to which row takes a step
-    /// for each value, and few for those in columns of numbers.
+    /// [`references`](Self::references), but an array of rows or of arrays gives the columns below
+    /// it: each as an array that has no home, and after them the objects with further fields of
+    /// rows. So a walk that need not know which row a value belongs to takes a step for each value,
+    /// and few for columns of numbers.
     pub(crate) fn columns(bytes: &[u8], raw: Raw) -> Result<Cursor> {
         let mut cursor = Cursor::references(bytes, raw)?;
         if let (Node::Array(elements), None) = (cursor.node, row_of(raw.cell)) {
@@ -396,7 +396,8 @@ impl Allowance {
         spend(&mut self.text, length as u64, self.most[1])
     }
 
-    /// Counts a member's key. A short one, which a shape may have for many rows, is part of its value.
+    /// Counts a member's key. A short one, which a shape may have for many rows, is part of its
+    /// value.
     ///
     /// # Errors
     /// [`BudgetExceeded`](ErrorKind::BudgetExceeded).

@@ -103,7 +103,7 @@ impl Delta {
         if editor.transactions() > 0 {
             return Err(Error::new(ErrorKind::BadSequence, 0).into());
         }
-        // Where the document was encoded anew, its state needs a place again.
+        // If the document was encoded again, its state needs a place again.
         if state_place(editor.as_bytes()).is_none() {
             let (bytes, used) = (editor.storage().bytes(), editor.as_bytes().len() as u64);
             let aux = load_u32(bytes, HEADER_AUX as u64)? as u64;
@@ -188,7 +188,7 @@ impl Delta {
             }
             push(at..end);
         }
-        // All by which one document is longer.
+        // The bytes by which one document is longer.
         push(shorter..longer);
         refused?;
         let place = if is_fixed { states[0].clone() } else { 0..0 };

@@ -45,8 +45,8 @@ pub struct Recorder {
     /// Where the document's state was at the beginning.
     #[cfg(feature = "delta")]
     pub(super) base_place: Option<u64>,
-    /// Pieces that were changed, by their offsets. Of each its end, and where its old bytes begin in
-    /// `old`.
+    /// Pieces that were changed, by their offsets. Of each its end, and where its old bytes begin
+    /// in `old`.
     pieces: BTreeMap<u32, (u32, u32)>,
     /// How many pieces the system has memory for, as it said.
     room: usize,
@@ -58,8 +58,8 @@ pub struct Recorder {
     is_lost: bool,
 }
 
-/// The nodes of the tree of pieces are too small to ask the system for one by one, so it is asked for
-/// those of many pieces, of each so many bytes. Most recordings have few, and do not ask.
+/// The nodes of the tree of pieces are too small to ask the system for one by one. So it is asked
+/// for many pieces at once, of `PIECE` bytes each. Most recordings have few pieces, and do not ask.
 const FEW_PIECES: usize = 64;
 const PIECES_AHEAD: usize = 1024;
 const PIECE: usize = 64;
@@ -100,8 +100,8 @@ impl Recorder {
         self.old.capacity() + self.pieces.len() * 24
     }
 
-    /// Notes that `length` bytes at `offset` change next. Storages call it. `bytes` are all bytes of
-    /// the storage, as they are before the change.
+    /// Notes that `length` bytes at `offset` change next. Storages call it. `bytes` are all bytes
+    /// of the storage, as they are before the change.
     pub fn will_change(&mut self, bytes: &[u8], offset: u64, length: u64) {
         let (offset, end) = (offset as usize, offset.saturating_add(length) as usize);
         if let Some(old) = bytes.get(offset..end.min(bytes.len())) {

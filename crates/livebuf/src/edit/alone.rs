@@ -1,7 +1,7 @@
 //! Small values as documents of their own: each is read once, and written from the front on.
 //!
-//! As in [`short`](super::short), what is large, rare or wrong is left to the general way: to set the
-//! value as the root of a new document. That one plans, keeps columns, and says what is wrong.
+//! As in [`short`](super::short), what is large, rare or wrong is left to the general way: to set
+//! the value as the root of a new document. That one plans, keeps columns, and says what is wrong.
 
 use super::editor::{DocBuf, NULL_DOCUMENT};
 use super::short::{Message, Simple};
@@ -122,7 +122,7 @@ impl<'a> Alone<'a> {
         Ok(self.last())
     }
 
-    /// Writes a value of few members and elements: the document's length.
+    /// Writes a value of few members and elements. Returns the document's length.
     fn small(&mut self, value: &Value<'a>) -> Option<usize> {
         // Images are known by shapes of the source.
         if !core::ptr::eq(self.source, value.document()) {
@@ -249,7 +249,7 @@ impl<'s> Writer<'s, '_> {
     /// Writes a record without values that was written before.
     #[inline]
     fn write_again(&mut self, at: usize) -> Option<()> {
-        // What was last is looked for first.
+        // The one that was used last is looked for first.
         self.images.known.swap(0, at);
         let Keys { home, start, size, is_long, .. } = *self.images.known.first()?;
         let (to, shape) = (self.message.start, self.message.shape());

@@ -2,8 +2,8 @@
 //! (EDITING 6, 9, 10).
 //!
 //! An array by itself without gaps is a column like those of tables and lists. It differs by
-//! [`Rules`] only. Each edit is a [`ColumnEdit`]. The same code counts its bytes and writes them (see
-//! [`sink`](super::sink)).
+//! [`Rules`] only. Each edit is a [`ColumnEdit`]. The same code counts its bytes and writes them
+//! (see [`sink`](super::sink)).
 
 use super::dissolve::{materialize, store};
 use super::editor::{Container, Editor};
@@ -288,8 +288,8 @@ fn resize_run<S: Storage>(
     Ok(run)
 }
 
-/// Stores another text in a slot of a run: an empty one for slots without a value, or zeros. Returns
-/// the column, whose list may lie elsewhere.
+/// Stores another text in a slot of a run: an empty one for slots without a value, or zeros.
+/// Returns the column, whose list may lie elsewhere.
 fn replace_text<S: Storage>(
     sink: &mut Sink<'_, S>,
     column: Elements,
@@ -377,8 +377,8 @@ fn nested_cell(column: Elements, slot: u32) -> u64 {
 
 // --- opening slots ----------------------------------------------------------
 
-/// Opens `added` slots before `at` in a column, and in all below, and stores these values there. Tag
-/// and cell of the last one.
+/// Opens `added` slots before `at` in a column, and in all below, and stores these values there.
+/// Tag and cell of the last one.
 fn open<S: Storage>(
     sink: &mut Sink<'_, S>,
     place: ColumnPlace,
@@ -696,7 +696,7 @@ pub(super) fn replace<S: Storage>(
     Ok(value)
 }
 
-/// Makes the columns below a struct column or a list of fixed length such that slots can be missing.
+/// Lets slots be missing in the columns below a struct column or a list of fixed length.
 fn admit_missing<S: Storage>(sink: &mut Sink<'_, S>, column: Elements) -> Result<()> {
     match column.column {
         ColumnType::Struct => {
@@ -931,8 +931,8 @@ impl Change for ColumnEdit<'_> {
 }
 
 impl ColumnEdit<'_> {
-    /// A tensor gets and loses elements as any array does, but those keep their lengths, so an array
-    /// in a tensor or in a list of tensors keeps its own.
+    /// A tensor gains and loses elements as any array does, but its elements keep their lengths. So
+    /// an array in a tensor, or in a list of tensors, cannot change its own.
     fn check_shape(&self) -> Result<()> {
         let array = match *self {
             ColumnEdit::Insert { array: Container::Listed(.., array), .. }
@@ -1003,8 +1003,8 @@ fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
     Ok(false)
 }
 
-/// Makes the texts of two slots texts by themselves, with all of their column, where exchanging
-/// them in their run would move too many bytes. Texts of the same length just change places. The same in all columns of structs.
+/// Makes all texts of a run texts by themselves, if exchanging these two would move too many bytes.
+/// Texts of the same length just change places. Does the same in all columns of structs.
 fn part_far_texts<S: Storage>(
     sink: &mut Sink<'_, S>,
     place: ColumnPlace,
@@ -1116,7 +1116,7 @@ impl<S: Storage> Editor<S> {
         Ok(())
     }
 
-    /// Writes a text of so many bytes at `to`. Zeros where it is none.
+    /// Writes a text of so many bytes at `to`, or zeros for a value that is no text.
     fn write_text(&mut self, put: &Put<'_>, to: u64, length: u32) -> Result<()> {
         let mut short = [0; 8];
         match *put {
@@ -1289,7 +1289,7 @@ impl<S: Storage> Editor<S> {
                 if let Some(length) = list.length {
                     self.close_holes(list.offset + LIST_CHILD, map, each * length)?;
                 } else {
-                    // Holes have no elements. Behind each row stands where its elements end.
+                    // Holes have no elements. The offset after a row's is the end of its elements.
                     let offsets = list.offsets(self.space.bytes())?;
                     self.close_runs(offsets, map, each, 1)?;
                     offsets.set_count(&mut self.space, live + 1);
@@ -1327,8 +1327,8 @@ impl<S: Storage> Editor<S> {
         Ok(())
     }
 
-    /// Gives the extras of a table of so many rows for an entry the numbers that rows have without
-    /// holes.
+    /// Gives the extras of a table the numbers that rows have without holes. `each`: how many rows
+    /// of the table belong to an entry.
     fn renumber_extras(&mut self, table: Table, map: &Map, each: u32) -> Result<()> {
         let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
         let (mut number, mut before) = (0, 0);

@@ -485,8 +485,8 @@ impl<'v> Copier<'v> {
         Ok(shape)
     }
 
-    /// A shape's key, which is checked while only counted. That those of a wide shape are all
-    /// different is known by their order.
+    /// A shape's key, checked in the run that counts. The keys of a wide shape are known to differ
+    /// by their order.
     fn key(&mut self, writes: bool, shape: Shape, index: u32) -> Result<&'v [u8]> {
         let key = shape.key(self.source, index)?;
         if writes {
@@ -721,7 +721,7 @@ impl<'v> Copier<'v> {
         around: Around,
     ) -> Result<Elements> {
         let count = elements.count;
-        // Without elements there is nothing to be without a value.
+        // Without elements there are no gaps.
         let (column, gaps) = match (count, copy.column) {
             (0, ColumnType::Null) => (ColumnType::Cells, GAPS_NONE),
             (0, column) if column.is_dictionary() || column.is_run() => (column.plain(), GAPS_NONE),
@@ -1118,8 +1118,8 @@ fn text_span<S: Storage>(sink: &mut Sink<'_, S>, source: &[u8], owned: bool) -> 
     Ok(cell)
 }
 
-/// One of the newest shapes that begins with these keys, or of a wide one has them and no others.
-/// One more uses it now.
+/// One of the newest shapes that begins with these keys; a wide one has these and no others. It has
+/// one more user now.
 fn known_shape<'k, S: Storage>(
     sink: &mut Sink<'_, S>,
     wide: bool,

@@ -1,4 +1,4 @@
-//! Hanging values elsewhere that were taken out of their places.
+//! Attaching values again that were taken out of their places.
 
 use super::editor::Editor;
 use super::handles::{Event, NodeId};

@@ -35,8 +35,8 @@ pub(super) fn store<S: Storage>(sink: &mut Sink<'_, S>, put: &Put<'_>) -> Result
     }
 }
 
-/// Makes a row or an element of a list a record, map or array by itself: its parts
-/// move there. A text in a run is copied. Other values are as they are; so are all while only counted.
+/// Makes a row or an element of a list a record, map or array by itself: its parts move there. A
+/// text in a run is copied. Other values stay as they are, as all do in the run that counts.
 pub(super) fn materialize<S: Storage>(sink: &mut Sink<'_, S>, raw: Raw) -> Result<(u8, u64)> {
     if raw.is_lent() {
         return copy_lent(sink, raw);

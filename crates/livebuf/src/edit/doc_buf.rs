@@ -11,7 +11,8 @@ impl<M: Mode> Doc<'_, M> {
     /// no holes, no garbage and no spare room. Returns its length.
     ///
     /// # Errors
-    /// [`ErrorKind::NoSpace`](crate::ErrorKind::NoSpace) with the missing bytes, or what is damaged.
+    /// [`ErrorKind::NoSpace`](crate::ErrorKind::NoSpace) with the missing bytes, or what is
+    /// damaged.
     ///
     /// ```
     /// let mut doc = livebuf::json!({"note": "a note that goes"});
@@ -73,7 +74,7 @@ impl<S: Storage> Editor<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn copy_to<T: Storage>(&self, mut storage: T) -> Result<Editor<T>> {
-        // By a load, so that of a partial document all of it is fetched.
+        // Loaded, so that all bytes of a partial document are fetched.
         let bytes = slice(self.space.bytes(), 0, self.space.bytes().len() as u64)?;
         if storage.bytes().len() < bytes.len() {
             storage.grow(bytes.len() as u64)?;
@@ -191,8 +192,8 @@ mod owned {
         /// Writes the shapes and the header: the finished document.
         ///
         /// # Errors
-        /// [`ErrorKind::BadSequence`](crate::ErrorKind::BadSequence) where not exactly one whole value was given;
-        /// [`ErrorKind::DocumentLimit`](crate::ErrorKind::DocumentLimit).
+        /// [`ErrorKind::BadSequence`](crate::ErrorKind::BadSequence) where not exactly one whole
+        /// value was given; [`ErrorKind::DocumentLimit`](crate::ErrorKind::DocumentLimit).
         pub fn finish(self) -> Result<Editor<S>> {
             Ok(Editor::encoded(self.into_storage()?))
         }
@@ -290,7 +291,7 @@ mod owned {
             Ok(copy)
         }
 
-        /// The document encoded anew: the best layout, the same value.
+        /// The document encoded again: the best layout, the same value.
         ///
         /// # Errors
         /// What is damaged.
@@ -318,7 +319,7 @@ mod owned {
         }
     }
 
-    /// Whether a value has a table, a list or an array of UUIDs, or with a dictionary or a run.
+    /// Whether a value has rows, arrays of a list, or arrays with a dictionary, a run or UUIDs.
     fn has_tables(bytes: &[u8], root: Raw) -> Result<bool> {
         let mut allowance = Allowance::new(bytes, u64::MAX);
         walk::each_container(bytes, root, 0, &mut allowance, &mut |raw, _| {
@@ -333,7 +334,7 @@ mod owned {
     fn runs_between(from: &[u8], to: &[u8]) -> Result<Vec<MovedRun>> {
         let root = |bytes| Doc::over(bytes).root().raw();
         let mut runs = Vec::new();
-        // Of each table and list the run that its last row is in.
+        // For each table and list, the run that its last row is in.
         let mut last: HashMap<u32, usize> = HashMap::new();
         let mut open = Vec::new();
         let mut next = Some((root(from), root(to)));
@@ -369,8 +370,8 @@ mod owned {
     }
 
     impl<S: Storage> Editor<S> {
-        /// Encodes the document anew in place. All handles go stale; the
-        /// document is trusted afterwards.
+        /// Encodes the document again, in place. All handles go stale; the document is trusted
+        /// afterwards.
         ///
         /// # Errors
         /// What is damaged; memory; space where the storage cannot grow.
@@ -408,7 +409,7 @@ mod owned {
             Ok(())
         }
 
-        /// Encodes the document anew where more than three quarters of it are free, so that a
+        /// Encodes the document again if more than three quarters of it are free, so that a
         /// document that shrinks gives its space back. Handles follow. Amortized constant time: as
         /// many bytes must be freed again before it is due again.
         #[cold]

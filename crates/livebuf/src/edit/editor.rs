@@ -146,8 +146,8 @@ impl<S: Storage> Editor<S> {
         Ok(TableEdits::all())
     }
 
-    /// Links the edits of tables with a document that [`adopt_in`](Self::adopt_in) began:
-    /// it is to get a copy. For bindings.
+    /// Links the edits of tables into a document that [`adopt_in`](Self::adopt_in) began, because
+    /// it is going to get a copy. For bindings.
     #[cfg(feature = "small")]
     #[doc(hidden)]
     pub fn link_tables(&mut self) {
@@ -335,7 +335,7 @@ impl<S: Storage> Editor<S> {
         listener.downcast().ok().map(|listener| *listener)
     }
 
-    /// Asks the storage anew whether it [hears](Storage::hears) of changes. For bindings.
+    /// Asks the storage again whether it [hears](Storage::hears) of changes. For bindings.
     #[doc(hidden)]
     pub fn watch(&mut self) {
         self.space.watch();
@@ -372,8 +372,8 @@ impl<S: Storage> Editor<S> {
     ///
     /// Handles stay good if the document has their containers. Only those of a damaged document may
     /// not: an edit through a container that lies over another one can cut that off. In a fixed
-    /// buffer, each handle from before is looked for in the whole document when it is used again, so
-    /// take them afterwards.
+    /// buffer, each handle from before is looked for in the whole document when it is used again,
+    /// so take them afterwards.
     ///
     /// # Errors
     /// The first problem with its offset; [`ErrorKind::ScratchTooSmall`].
@@ -381,8 +381,8 @@ impl<S: Storage> Editor<S> {
         self.validate_by(|doc, kinds, meet| doc.stats_in_with(scratch, kinds, meet))
     }
 
-    /// Validates, by a function that tells of the regions of these kinds at least. A document that is trusted already
-    /// keeps all handles.
+    /// Validates, by a function that tells of the regions of these kinds at least. A document that
+    /// is trusted already keeps all handles.
     pub(super) fn validate_by(
         &mut self,
         validate: impl FnOnce(Doc<'_>, Kinds, &mut dyn FnMut(Region)) -> Result<Stats>,
@@ -750,8 +750,8 @@ impl<S: Storage> Editor<S> {
         }
     }
 
-    /// The record or map with a row's further fields. Anything else is damage: followed, a
-    /// table that names itself would lead on without end.
+    /// The record or map with a row's further fields. Anything else is damage: through a table that
+    /// names itself, one could go on without end.
     pub(super) fn extra_object(&self, home: u32) -> Result<Container> {
         let block = Block::resolve(self.space.bytes(), home)?;
         let node = self.handles.give(home, 0, 0);
@@ -837,8 +837,8 @@ impl<S: Storage> Editor<S> {
         Ok(())
     }
 
-    /// The end of an edit: gives space back where very much is free. The edit that frees it does
-    /// so, never a later one. A later one may set a number, and is expected to change few bytes.
+    /// The end of an edit: gives space back if very much is free. The edit that frees it does so,
+    /// never a later one. A later one may set a number, and is expected to change few bytes.
     ///
     /// An edit fails here if it ended half way, or if the undo log could not hold what it
     /// overwrites.
@@ -865,8 +865,8 @@ impl<S: Storage> Editor<S> {
         if self.space.must_squeeze { self.space.editable() } else { Ok(()) }
     }
 
-    /// The end of an edit that makes room. Squeezing would take that again: the old place that
-    /// it left counts when something is removed.
+    /// The end of an edit that makes room. Squeezing would take the room away again. The old place
+    /// that the edit left counts when something is removed.
     pub(super) fn finish_growing(&mut self) -> Result<()> {
         match core::mem::take(&mut self.space.must_squeeze) {
             true => self.space.editable(),
@@ -917,8 +917,8 @@ impl<S: Storage> Editor<S> {
         self.handles.issuer()
     }
 
-    /// The editor of the document in the first `used` bytes of the storage, in a place of the
-    /// caller's: an editor is long to copy, and messages are begun often. The document is trusted.
+    /// Builds the editor of the document in the first `used` bytes of the storage, in the caller's
+    /// place: an editor takes long to copy, and messages are begun often. The document is trusted.
     /// In the small build the editor is without [edits of tables](Self::link_tables). For bindings.
     ///
     /// # Safety

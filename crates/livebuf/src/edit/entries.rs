@@ -1,7 +1,7 @@
 //! Members of maps whose values are not in cells: rows above all (FORMAT 7, EDITING 5).
 //!
-//! A removed entry leaves null among the values. When most are removed, holes are squeezed out of the
-//! columns and of the entries.
+//! A removed entry leaves null among the values. When most are removed, holes are squeezed out of
+//! the columns and of the entries.
 
 use super::column::{ColumnEdit, ColumnPlace};
 use super::editor::{Container, Editor};

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 
-/// The array for extras that hold `count` and get `more`: its capacity.
+/// The capacity of the array for extras that get `more` entries.
 fn extras_capacity(extras: Option<Elements>, more: u32) -> u32 {
     match extras {
         Some(extras) if extras.count + more <= extras.capacity => extras.capacity,
@@ -80,8 +80,8 @@ impl<S: Storage> Editor<S> {
         let mut to = from;
         for index in from..extras.count {
             let (row, home) = extra(extras.slot(self.space.bytes(), index)?);
-            // Rows are in order, except where the undo log is full: then writes before were dropped, and
-            // this edit is refused at its end.
+            // Rows are in order, except where the undo log is full: then writes before were
+            // dropped, and this edit is refused at its end.
             if row.wrapping_sub(at) < removed {
                 continue;
             }

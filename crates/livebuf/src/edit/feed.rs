@@ -34,7 +34,7 @@ pub(super) enum Put<'v> {
 
 /// A value as columns see it.
 pub(super) enum Incoming {
-    /// Tag, and the cell as far as columns care.
+    /// The tag, and the cell if the type of a column depends on it.
     Value(u8, u64),
     Gap(Gap),
 }
@@ -47,7 +47,7 @@ impl<'v> Put<'v> {
         }
     }
 
-    /// Tag, and the cell as far as columns care.
+    /// The tag, and the cell if the type of a column depends on it.
     pub(super) fn probe(&self) -> (u8, u64) {
         match self {
             Put::Value(new) => new.probe(),
@@ -68,7 +68,7 @@ impl<'v> Put<'v> {
         matches!(self.incoming(), Incoming::Value(found, _) if found == tag)
     }
 
-    /// A text, to be searched for. Of a short one that is in this document, only the cell.
+    /// A text, to be searched for. If it is short and lies in a document, only the cell.
     pub(super) fn text<'b>(&self, bytes: &'b [u8]) -> Result<Option<Needle<'b>>>
     where
         'v: 'b,
@@ -86,8 +86,8 @@ impl<'v> Put<'v> {
         })
     }
 
-    /// The text for a slot of a run: empty where it is none. A short one of this document is
-    /// copied to `short`, since its cell may be nowhere.
+    /// The text for a slot of a run: empty if it is no text. A short one of this document is copied
+    /// to `short`, since its cell may be nowhere.
     pub(super) fn run_text<'b>(&self, bytes: &'b [u8], short: &'b mut [u8; 8]) -> Result<&'b [u8]>
     where
         'v: 'b,
@@ -120,7 +120,7 @@ impl<'v> Put<'v> {
         }
     }
 
-    /// Stores a UUID in its slot. Nothing where it is none. Returns the tag.
+    /// Stores a UUID in its slot, and nothing for another value. Returns the tag.
     pub(super) fn store_uuid<S: Storage>(
         &self,
         sink: &mut Sink<'_, S>,
@@ -130,7 +130,7 @@ impl<'v> Put<'v> {
         if !sink.writes() {
             match self {
                 Put::Value(New::Copy(value)) => drop(value.extended()?),
-                // Where the document was not validated, it may be anything.
+                // If the document was not validated, the cell may be anything.
                 Put::Here(raw) if raw.tag == TAG_UUID => {
                     let bytes = span_bytes(sink.bytes(), raw.cell, raw.position.into())?;
                     if span_inline(raw.cell).is_some() || bytes.len() != UUID_SIZE {

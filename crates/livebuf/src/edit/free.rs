@@ -43,7 +43,7 @@ impl<S: Storage> Editor<S> {
         };
         let released = self.freeing(|editor| editor.release_node(raw, false, 0, &mut allowance));
         if released.is_err() {
-            // Values alias without end: whose handles are stale is not to be told.
+            // Values alias without end: nobody can tell whose handles are stale, so all are.
             self.handles.reset();
         }
     }
@@ -118,8 +118,8 @@ impl<S: Storage> Editor<S> {
     /// Frees a container whose children are freed. A row is freed with its table.
     pub(super) fn release_block(&mut self, raw: Raw, node: Node) {
         if !self.space.trusted {
-            // Nothing is freed, and columns may be in circles: just its handles are stale, and those
-            // of its rows or of arrays in its list.
+            // Nothing is freed, and columns may be in circles: just its handles are stale, and
+            // those of its rows or of arrays in its list.
             if let Node::Array(elements) = node
                 && elements.column.is_nested()
             {

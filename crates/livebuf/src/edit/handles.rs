@@ -32,8 +32,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// assert_eq!(doc.pointer("/laps/0/1")?.unwrap(), 3);
 /// # Ok::<(), livebuf::Error>(())
 /// ```
-// Two words, so that it is passed in registers: in parts it would be stored at each call, and loaded
-// whole, which waits for the stores.
+// Two words, so that it is passed in registers: in parts it would be stored at each call, and
+// loaded whole, which waits for the stores.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NodeId {
     /// Home and row, 32 bits each.
@@ -57,7 +57,7 @@ impl NodeId {
         (self.place >> 32) as u32
     }
 
-    /// Names the editor; drawn anew when its time wraps.
+    /// Names the editor; drawn again when its time wraps.
     #[inline]
     fn issuer(self) -> u32 {
         self.mark as u32
@@ -311,7 +311,7 @@ pub(super) struct Handles {
     kept: [(NodeId, NodeId); KEPT],
     /// The same of the handle that the current edit uses.
     using: (NodeId, NodeId),
-    /// Drawn anew when nothing that was detached before can be attached again.
+    /// Drawn again when nothing that was detached before can be attached any more.
     pub(super) generation: u32,
     few: [Event; FEW],
     /// In a box, so that short messages have a small editor.
@@ -333,7 +333,7 @@ struct Many {
     met: alloc::vec::Vec<(Homes, u16)>,
 }
 
-/// In the order of where containers were.
+/// Sorted by where the containers were.
 #[cfg(feature = "alloc")]
 type Runs = alloc::vec::Vec<MovedRun>;
 
@@ -546,8 +546,8 @@ impl Handles {
         self.note::<S>(Event::Squeezed(number));
     }
 
-    /// The document was found valid, nests so deep, and has these homes: handles of other containers
-    /// are stale from now on.
+    /// The document was found valid, nests so deep, and has these homes: handles of other
+    /// containers are stale from now on.
     #[cfg(feature = "alloc")]
     pub(super) fn validated<S: Storage>(&mut self, homes: Homes, depth: u64) {
         self.make_room::<S>();

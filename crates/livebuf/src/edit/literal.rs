@@ -25,8 +25,8 @@ use crate::store::target::Target;
 
 type Field<'v> = (&'v str, New<'v>);
 
-/// Stores a new value's parts. Returns its tag and cell. While only counted, these are as far
-/// as columns care. `above`: containers around it that are new, too.
+/// Stores a new value's parts. Returns its tag and cell. In the run that counts, the cell is right
+/// only if the type of a column depends on it. `above`: containers around it that are new, too.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(super) fn value<S: Storage>(
     sink: &mut Sink<'_, S>,
@@ -39,8 +39,8 @@ pub(super) fn value<S: Storage>(
     }
 }
 
-/// The same of a value in another one, or in a column. A detached value can be attached once,
-/// so not from a slice.
+/// The same for a value in another one, or in a column. A detached value is refused there: it can
+/// be attached only once.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(super) fn part<S: Storage>(
     sink: &mut Sink<'_, S>,
@@ -364,7 +364,7 @@ impl<S: Storage> Editor<S> {
     /// Bytes to take for a new value below `under`. Checks all limits.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn measure(&self, new: &New<'_>, under: NodeId) -> Result<u64> {
-        // A sizer of its own: one that `rest` gets as well would be put into memory.
+        // A sizer of its own: if `rest` got the same one, it would have to lie in memory.
         let mut sizer = self.sizer(under);
         match simple(&mut sizer, new, 0)? {
             Some(_) => sizer.sizes().map(|sizes| sizes.fresh),
@@ -492,7 +492,7 @@ impl<S: Storage> Editor<S> {
     /// `cell`: its position. False where this is not the case; nothing has changed then.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn overwrite_text(&mut self, cell: u64, text: &str) -> bool {
-        // A short text belongs into the cell.
+        // A short text belongs in the cell.
         let fits = text.len() > MAX_INLINE && text.len() <= self.space.limits().string as usize;
         match load_u64(self.space.bytes(), cell).map(owned_span) {
             Ok(Some((offset, length)))
@@ -532,7 +532,7 @@ impl<S: Storage> Editor<S> {
         } else {
             (offset + length as u64, offset + text.len() as u64)
         };
-        // A foreign document's neighbours may lie on the padding.
+        // In a document that is not trusted, something else may lie on the padding.
         if new_size == 0 || !self.space.trusted {
             return Ok(false);
         }

@@ -152,7 +152,7 @@ impl New<'_> {
         })
     }
 
-    /// The tag a new value will have, and its cell as far as columns care.
+    /// The tag that a new value will have, and its cell if the type of a column depends on it.
     pub(super) fn probe(&self) -> (u8, u64) {
         match *self {
             New::Null => (TAG_NULL, 0),

@@ -197,7 +197,7 @@ impl Change for AddEntry<'_, '_> {
     }
 }
 
-/// Makes the room for a new entry where that is behind the map's others.
+/// Makes room for a new entry, if that is made directly after the map's others.
 pub(super) fn grow_map<S: Storage>(sink: &mut Sink<'_, S>, map: &Map, plan: &map::InsertPlan) {
     sink.extend(plan.tail());
     if let Some((editor, _)) = sink.writing() {
@@ -290,7 +290,7 @@ impl Change for RenameAsMap<'_> {
     }
 }
 
-/// A new field for which its record has room, and its shape has at its end.
+/// A new field that has room in its record, and at the end of its shape.
 struct Behind<'f> {
     record: Record,
     /// `None` where the record has none yet.
@@ -595,8 +595,8 @@ impl<S: Storage> Editor<S> {
     }
 
     /// The common case of a new entry: a number or text, and room for it in the entries and the
-    /// indexes. `None` where this is not the case, or space or a limit is short; nothing has changed
-    /// then.
+    /// indexes. `None` where this is not the case, or space or a limit is short; nothing has
+    /// changed then.
     #[inline]
     fn append_entry(
         &mut self,
@@ -734,7 +734,7 @@ impl<S: Storage> Editor<S> {
         let index = shape.find(bytes, record.used(), &needle)?;
         let Some(index) = index else { return Err(Error::new(ErrorKind::NotFound, 0)) };
         let renamed = Needle::new(to.as_bytes());
-        // A hole of the new name, or a name too long for shapes, takes a map to hold.
+        // If a hole has the new name, or the name is too long for shapes, only a map can hold it.
         let hole = shape.find(bytes, record.used(), &renamed)?.is_some();
         if hole || to.len() > MAX_SHAPE_KEY {
             return self.rename_as_map(node, record, index, to);

@@ -249,7 +249,7 @@ impl<S: Storage> Editor<S> {
         shape::plan_step(self.space.bytes(), None, 0, needle, EXTRA_CAPACITY).map(Some)
     }
 
-    /// Takes a field out of a row: its value, by itself where `keeps` says so, else freed.
+    /// Takes a field out of a row. `keeps`: its value becomes one by itself, else it is freed.
     pub(super) fn take_from_row(
         &mut self,
         table: Table,

@@ -20,8 +20,8 @@ use crate::store::storage::Storage;
 pub(super) enum Rules {
     /// Any other array by itself (EDITING 6).
     Array,
-    /// Columns of tables and lists, and arrays with gaps, marks, a dictionary or a run, of UUIDs, of
-    /// rows or of arrays, and tensors (EDITING 9).
+    /// Columns of tables and lists, and arrays with gaps, marks, a dictionary or a run, of UUIDs,
+    /// of rows or of arrays, and tensors (EDITING 9).
     Column,
 }
 
@@ -76,8 +76,8 @@ pub(super) fn growth_at_end(count: u32) -> u32 {
     1 + count / 200
 }
 
-/// From so many bytes on, data that moves gets room for an eighth more, and not for half more. So the
-/// first edit of a large document makes it 2.1 times as large at most, instead of 2.5 times.
+/// From so many bytes on, data that moves gets room for an eighth more, and not for half more. So
+/// the first edit of a large document makes it 2.1 times as large at most, instead of 2.5 times.
 const LARGE: u64 = 1 << 20;
 
 /// How many elements a column gets room for when it is full and moves.
@@ -98,19 +98,19 @@ fn grown(column: Elements, needed: u32) -> u32 {
     more.min(MAX_ELEMENTS.max(needed))
 }
 
-/// Slots of a column with room for `additional` more, where it has room for any.
+/// How many slots a column gets for `additional` more elements, if it has slots at all.
 pub(super) fn with_room(column: Elements, additional: u32) -> u32 {
     if column.has_slots() { column.count.saturating_add(additional) } else { column.count }
 }
 
 impl Rules {
-    /// Of a column, and what it is in.
+    /// The rules for a column, and the table or list that it is `within`; 0 for none.
     pub(super) fn of(column: Elements, within: u32) -> Rules {
         let simple = has_plain_slots(column) && column.gaps == GAPS_NONE && within == 0;
         if simple { Rules::Array } else { Rules::Column }
     }
 
-    /// By which rules there is room for this layout: an array that gets gaps is a column.
+    /// The rules for room in the new layout: an array that gets gaps grows like a column.
     pub(super) fn with(self, layout: Layout) -> Rules {
         if layout.gaps == GAPS_NONE { self } else { Rules::Column }
     }
@@ -127,7 +127,7 @@ impl Rules {
         }
         let (kind, count, size) = (layout.column, column.count, column.data_size());
         let over = kind.takes_over(column.column);
-        // No word may stay behind the last slot.
+        // No word may stay after the last slot.
         let divides = size.is_multiple_of(kind.width().max(8));
         if over || count == 0 && !kind.is_marked() && divides {
             let capacity = capacity_in(kind, size);
@@ -146,7 +146,7 @@ impl Rules {
         Room { capacity: capacity_in(kind, kind.data_size(wanted)), data: Data::Moves }
     }
 
-    /// The same where someone asked for that many.
+    /// The same if someone asked for that many.
     pub(super) fn reserved(self, column: Elements, layout: Layout, needed: u32, end: u64) -> Room {
         match self {
             Rules::Column => self.room(column, layout, needed, end),
@@ -266,7 +266,7 @@ fn check_fits<S: Storage>(
     })
 }
 
-/// Slots up to which a dictionary has as many texts all the same.
+/// A dictionary may have so many texts even if it has fewer slots.
 const SMALL_DICTIONARY: u32 = 8;
 
 /// The layout by which a dictionary holds texts: with wider codes where these are too narrow.

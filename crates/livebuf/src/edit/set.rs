@@ -539,9 +539,10 @@ impl<S: Storage> Editor<S> {
 
     /// Gives an object the index that answers for the order of its keys, and keeps it up from then
     /// on: [`range`](crate::Object::range), [`prefix`](crate::Object::prefix),
-    /// [`first`](crate::Object::first) and [`last`](crate::Object::last) are then found by a search.
-    /// Without it they look at all members of a large object, and sort them. Small objects need none.
-    /// It takes some 4 to 9 bytes for each member. It goes when the last member is removed.
+    /// [`first`](crate::Object::first) and [`last`](crate::Object::last) are then found by a
+    /// search. Without it they look at all members of a large object, and sort them. Small objects
+    /// need none. It takes some 4 to 9 bytes for each member. It goes when the last member is
+    /// removed.
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], and space.

@@ -1,8 +1,8 @@
 //! The short way to set a number or text in a record: what most edits of messages are.
 //!
 //! Nothing here makes an error, or knows more than one way. So few values are kept meanwhile, and
-//! they fit the processor's registers. What is rare, and all that goes wrong, is left to the general
-//! way, which says why.
+//! they fit the processor's registers. What is rare, and all that goes wrong, is left to the
+//! general way, which says why.
 
 use super::editor::Editor;
 use super::handles::NodeId;
@@ -49,8 +49,8 @@ impl<'t> Simple<'t> {
 
 impl<S: Storage> Editor<S> {
     /// Sets a member of a record to a number or text, where it takes no more than to write over the
-    /// old one, or behind the last. `node`: [`NodeId::NONE`] is the root. False where it takes more,
-    /// or anything is wrong, such as text that may be no UTF-8; nothing has changed then. For
+    /// old one, or behind the last. `node`: [`NodeId::NONE`] is the root. False where it takes
+    /// more, or anything is wrong, such as text that may be no UTF-8; nothing has changed then. For
     /// bindings, too.
     #[doc(hidden)]
     #[inline]
@@ -133,15 +133,16 @@ impl<S: Storage> Editor<S> {
     /// Writes text of more bytes than a cell over text of another length.
     #[inline(never)]
     fn replace_text(&mut self, tag_at: u64, cell_at: u64, text: &[u8]) -> Option<()> {
-        // Where changes are noted, the edit can end half way: the general way tells.
+        // If changes are noted, the edit can end half way, which the general way reports.
         self.space.plain()?;
         let text = New::Str(crate::format::bytes::text(text, 0).ok()?);
         self.replace(tag_at, cell_at, &text, NodeId::NONE).ok()?;
         self.end_edit().ok()
     }
 
-    /// Makes the root an empty record with room for `capacity` fields, in the place of a number or the
-    /// like: its handle. `None` where it takes more; nothing has changed then. For bindings, too.
+    /// Makes the root an empty record with room for `capacity` fields, in the place of a number or
+    /// the like: its handle. `None` where it takes more; nothing has changed then. For bindings,
+    /// too.
     #[doc(hidden)]
     #[inline]
     pub fn begin_root(&mut self, capacity: u8) -> Option<NodeId> {
@@ -169,10 +170,11 @@ impl<S: Storage> Editor<S> {
         Some(self.handles.give(start, 0, 1))
     }
 
-    /// Makes the root an object of `count` numbers and texts, as messages are, in the place of a number
-    /// or the like: its handle. It is the document's first, so each byte follows from few lengths, and
-    /// nothing runs twice. `key` and `value`: those of a field. `None` where it takes more, or anything
-    /// is wrong; nothing has changed then. `valid`: keys are UTF-8. For bindings, too.
+    /// Makes the root an object of `count` numbers and texts, as messages are, in the place of a
+    /// number or the like: its handle. It is the document's first, so each byte follows from few
+    /// lengths, and nothing runs twice. `key` and `value`: those of a field. `None` where it takes
+    /// more, or anything is wrong; nothing has changed then. `valid`: keys are UTF-8. For bindings,
+    /// too.
     #[doc(hidden)]
     #[inline]
     pub fn set_root_message<'v>(
@@ -240,7 +242,7 @@ impl<S: Storage> Editor<S> {
         {
             return None;
         }
-        // Behind the used bytes: a key that does not fit its cell, a shape, such a text.
+        // After the used bytes: a key that does not fit its cell, a shape, such a text.
         let start = self.space.used() as u64;
         let mut end = start;
         if needle.cell == 0 {
@@ -410,7 +412,7 @@ impl Message {
         Some(())
     }
 
-    /// Nothing is left of it.
+    /// Wipes what was written.
     #[cold]
     #[inline(never)]
     fn take_back(&self, plain: &mut Plain<'_>) {

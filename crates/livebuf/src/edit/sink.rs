@@ -122,7 +122,7 @@ impl<'e, S: Storage> Sink<'e, S> {
         self.moves_shapes = true;
     }
 
-    /// Whether all shapes that are there now stay until the run that writes is here.
+    /// Whether all shapes that are there now are still there in the run that writes.
     #[inline]
     pub(super) fn shapes_stay(&self) -> bool {
         self.writes() || !self.moves_shapes

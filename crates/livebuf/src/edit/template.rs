@@ -145,7 +145,7 @@ fn place_of<S: Storage>(editor: &Editor<S>, pointer: &str) -> Result<(u64, u64)>
     }
 }
 
-/// Takes the marks out of the image, and writes behind it where they were: the image's length.
+/// Takes the marks out of the image, and writes after it where they were. Returns its length.
 fn take_marks_out<S: Storage>(image: &mut Editor<S>, places: &[impl AsRef<str>]) -> Result<u32> {
     let length = image.space.used();
     image.space.ensure(0, places.len() as u64 * PLACE as u64)?;
@@ -302,7 +302,7 @@ impl<S: Exclusive> Template<S> {
     #[inline]
     fn parts(&self) -> (&[u8], &[[u8; PLACE]]) {
         let memory = self.memory.bytes();
-        // As long as it was made; else there are no bytes at all.
+        // The memory is as long as it was made; if not, there are no bytes at all.
         let (image, places) = memory.split_at_checked(self.image as usize).unwrap_or_default();
         let places = places.get(..self.count as usize * PLACE).unwrap_or_default();
         (image, places.as_chunks().0)
@@ -359,8 +359,8 @@ impl<S: Exclusive> Template<S> {
         })
     }
 
-    /// Stamps `count` values, got one by one: the document's length. Where it fails, half a
-    /// document may be in the buffer. For bindings, whose values are others.
+    /// Stamps `count` values, which it gets one by one. Returns the document's length. If it fails,
+    /// half a document may be in the buffer. For bindings, whose values are others.
     ///
     /// # Errors
     /// As [`stamp_into`](Self::stamp_into), and what `value` says.
@@ -560,7 +560,7 @@ impl<S: Storage> Stamp<'_, S> {
         if let Some((offset, length)) = owned_span(old) {
             self.space.free(offset as u64, round_up(length as u64));
         }
-        // Not yet edited: the first edit is not to pay for it.
+        // The document is not edited yet, and the first edit should not pay for this.
         self.space.must_squeeze = false;
         Ok(())
     }
@@ -664,7 +664,7 @@ impl<'v> Stamped<'v> {
         }
     }
 
-    /// Tag and bytes of a span; no bytes where it is none.
+    /// Tag and bytes of a span; no bytes for another value.
     fn span(&self) -> (u8, &[u8]) {
         match *self {
             Stamped::Cell(tag, _) => (tag, &[]),

@@ -57,9 +57,9 @@ impl<S: Storage> Encoder<S> {
         self.write_planned(plan, start, listed, 0)
     }
 
-    /// Lays out an array of a map's values, which wait from `start` on, if they become the rows of a
-    /// table (PROFILE 4), behind room for the rest of a map's header. Returns where that is. `None`
-    /// if they do not become rows; then nothing is written, and they still wait.
+    /// Lays out an array of a map's values, which wait from `start` on, if they become the rows of
+    /// a table (PROFILE 4), behind room for the rest of a map's header. Returns where that is.
+    /// `None` if they do not become rows; then nothing is written, and they still wait.
     pub(super) fn lay_out_rows(&mut self, start: usize) -> Result<Option<u32>> {
         self.check_places()?;
         self.room_for_plan(start)?;
@@ -83,7 +83,7 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    /// Places of values are numbers of 32 bits.
+    /// Checks that the places of values fit 32 bits.
     fn check_places(&self) -> Result<()> {
         if self.cells.len() < MISSING as usize {
             return Ok(());

@@ -72,7 +72,7 @@ pub struct Encoder<S = VecStorage> {
     /// Key cells of open objects that are too big for a record.
     pub(super) map_keys: Vec<u64>,
     /// A duplicate key replaced a value, whose bytes are garbage, or a map's values wait or do not
-    /// though they should: encode anew at the end.
+    /// though they should: the document is encoded again at the end.
     pub(super) replaced: bool,
     pub(super) anew: Anew,
     /// Key lists that were there before. So a list's number never stands for other keys.
@@ -89,7 +89,7 @@ pub struct Encoder<S = VecStorage> {
 pub type ReadJson<S = VecStorage> =
     fn(&mut Encoder<S>, &str) -> core::result::Result<(), Box<dyn core::error::Error>>;
 
-/// Whether the encoder begins anew where an object becomes a map, so that its values wait.
+/// Whether the encoder begins again when an object becomes a map, so that its values wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anew {
     May,
@@ -194,7 +194,8 @@ impl<S: Storage> Encoder<S> {
     /// own memory, so that many small documents cost few allocations. It keeps the keys of the
     /// documents before, too, as long as they are few, since the next one often has the same.
     ///
-    /// Returns whether the numbers of [key lists](Self::key_list) stand for the same keys as before.
+    /// Returns whether the numbers of [key lists](Self::key_list) stand for the same keys as
+    /// before.
     pub fn restart(&mut self, storage: S, options: EncodeOptions) -> bool {
         self.out.storage = storage;
         self.set_options(options);
@@ -254,7 +255,7 @@ impl<S: Storage> Encoder<S> {
             + self.keys.kept_bytes()
     }
 
-    /// No value was given, and no key.
+    /// Forgets all values and keys that were given.
     pub(super) fn clear(&mut self) {
         self.clear_values();
         self.keys.clear();

@@ -32,8 +32,8 @@ struct IndexSlot {
 const FEWEST: usize = 1 << 6;
 const MOST_KEPT: usize = 1 << 12;
 
-/// A larger base begins at 0 again. Numbers are less than three billion: a document holds no more keys
-/// or texts. So both fit 32 bits together.
+/// A larger base begins at 0 again. Numbers are less than three billion: a document holds no more
+/// keys or texts. So both fit 32 bits together.
 const LARGEST_BASE: u32 = 1 << 30;
 
 /// From so many slots on, an index grows in small steps.

@@ -14,7 +14,7 @@ std::thread_local! {
     static KEPT: Cell<Option<Box<Encoder>>> = const { Cell::new(None) };
 }
 
-/// Gives `encode` the thread's encoder, begun anew.
+/// Gives `encode` the thread's encoder, restarted.
 pub(super) fn with_kept<R>(
     storage: VecStorage,
     options: EncodeOptions,
@@ -30,7 +30,7 @@ pub(super) fn with_kept<R>(
     };
     let result = encode(&mut encoder);
     if encoder.kept_bytes() <= MOST_KEPT {
-        // Whatever was not finished.
+        // Drops whatever was not finished.
         encoder.out = Output::new(VecStorage::default(), 0);
         // A thread that ends keeps nothing any more.
         let _ = KEPT.try_with(|kept| kept.set(Some(encoder)));

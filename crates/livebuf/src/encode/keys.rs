@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use hashbrown::HashSet;
 
 /// Most lists of more than 255 keys that the objects of an outermost array add to the trie. It
-/// bounds the memory that objects take which turn out to be maps.
+/// bounds the memory of objects that turn out to be maps.
 const MOST_WIDE_LISTS: u32 = 1 << 20;
 
 /// So many keys in [`Keys::marked`] are forgotten.

@@ -3,7 +3,7 @@
 //! Their keys are cells, beside the values on the stack, until the object ends. The values of
 //! similar objects become rows of a table where they wait. They wait within an array, and in a map
 //! that is copied from a document. They also wait in a map whose first members are similar
-//! ([`Encoder::begin_anew`]). Whatever was expected otherwise is encoded anew at the end.
+//! ([`Encoder::begin_anew`]). If that turns out wrong, the document is encoded again at the end.
 
 use super::encoder::{Anew, Encoder, Frame, State, sequence};
 use super::options::DuplicateKeys;
@@ -21,10 +21,11 @@ use crate::store::storage::Storage;
 use crate::store::target::Target;
 use alloc::vec::Vec;
 
-/// Entries below which values are no rows.
+/// With fewer entries, values do not become rows.
 const LEAST_ROWS: usize = 8;
 
-/// What says whether a map's values may be rows: they are objects or null, and have so many members.
+/// What says whether a map's values may be rows: they are objects or null, and have so many
+/// members.
 #[derive(Default)]
 struct Values {
     count: u64,
@@ -199,7 +200,7 @@ impl<S: Storage> Encoder<S> {
         Ok(indexes)
     }
 
-    /// Takes doubles out of a map: a key's last value moves to its first place.
+    /// Takes duplicates out of a map: a key's last value moves to its first place.
     fn take_doubles(&mut self, first: usize, start: usize, doubles: &[(u32, u32)]) {
         self.replaced = true;
         for &(kept, last) in doubles {

@@ -1,8 +1,8 @@
 //! Encoding: a stream of events becomes a document (PROFILE).
 //!
 //! One pass, and no object for each value. Text outside of arrays is written when it comes. A
-//! container is written when it ends, behind all that it holds. Shapes come last, when the key lists are
-//! known. The values of open containers wait on a stack of cells.
+//! container is written when it ends, behind all that it holds. Shapes come last, when the key
+//! lists are known. The values of open containers wait on a stack of cells.
 //!
 //! Containers and texts within arrays wait, too, until the outermost array ends. Then the plan
 //! decides which arrays become columns, and all of them are written.
@@ -63,8 +63,8 @@ const MANY_ELEMENTS: usize = 256;
 /// Places of the stack that stay allocated when an outermost array is laid out.
 const KEPT_PLACES: usize = 1 << 18;
 
-/// More key lists take more memory than the stack that is kept. It is released before their shapes are
-/// written.
+/// More key lists take more memory than the stack that is kept. It is released before their shapes
+/// are written.
 const MANY_LISTS: usize = 1 << 14;
 
 impl Encoder {
@@ -74,8 +74,8 @@ impl Encoder {
     ///
     /// A thread keeps one encoder until it ends, of at most 4 MiB by
     /// [`kept_bytes`](Self::kept_bytes). This memory still has texts of the document that was
-    /// encoded last, and keys of those before. A call within `encode` gets another encoder. Without the feature `std` no
-    /// memory is kept.
+    /// encoded last, and keys of those before. A call within `encode` gets another encoder. Without
+    /// the feature `std` no memory is kept.
     ///
     /// ```
     /// use livebuf::{EncodeOptions, Encoder, VecStorage};
@@ -617,8 +617,8 @@ impl<S: Storage> Encoder<S> {
         self.take_key_if(|encoder, list| is_same(encoder.first_list + list))
     }
 
-    /// Gives the expected key, if JSON text begins with it and a quotation mark, so that it need not be
-    /// looked for. Returns the key's length. `None` where another key comes, or may come:
+    /// Gives the expected key, if JSON text begins with it and a quotation mark, so that it need
+    /// not be looked for. Returns the key's length. `None` where another key comes, or may come:
     /// keys that JSON writes with escapes are not known here. The encoder is unchanged then.
     ///
     /// ```
@@ -838,7 +838,7 @@ impl<S: Storage> Encoder<S> {
     /// Called when the innermost object becomes a map. If its members are similar objects, they
     /// should wait from the first one on, to become rows. So the encoder begins again: it gives
     /// itself all values so far, from the bytes that it wrote. False if the members are not
-    /// similar, and where it was done before: later maps would repeat all that is before them.
+    /// similar, or if it did that before: each later map would repeat all that is before it.
     #[cold]
     fn begin_anew(&mut self) -> Result<bool> {
         let depth = self.frames.len();
@@ -926,7 +926,7 @@ impl<S: Storage> Encoder<S> {
         Ok((result, self.begin_next()))
     }
 
-    /// Writes the shapes and the header. The count of used bytes.
+    /// Writes the shapes and the header. Returns the count of used bytes.
     fn complete(&mut self) -> Result<u32> {
         if !self.frames.is_empty() || self.cells.len() != 1 {
             return Err(sequence());

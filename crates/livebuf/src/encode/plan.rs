@@ -82,8 +82,8 @@ pub(super) struct Summary {
     numbers: Numbers,
 }
 
-/// A column without structs and lists: its type, its gaps, and what it costs: the bytes of its data,
-/// but for those of UUIDs.
+/// A column without structs and lists: its type, its gaps, and what it costs: the bytes of its
+/// data, but for those of UUIDs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaf {
     pub(super) column: ColumnType,
@@ -616,9 +616,9 @@ impl Planner<'_> {
         }
     }
 
-    /// A run of so many values: where lengths differ the column of its offsets, its size, and its
-    /// bytes. Text that takes bytes of its own in a cell, too, does not count as size. `None` where a
-    /// text is too long. `values`: each, and how often it is there.
+    /// Measures a run of so many values: the column of its offsets if lengths differ, its size, and
+    /// its bytes. Text that takes bytes of its own in a cell, too, does not count as size. `None`
+    /// if a text is too long. `values`: each, and how often it is there.
     fn run(
         texts: &Texts,
         count: u32,
@@ -1004,7 +1004,7 @@ impl Planner<'_> {
             uniform && length > 0 && absent as u64 * length as u64 <= count as u64
         });
         if let Some(length) = fixed.filter(|_| absent > 0) {
-            // Spread from the last, each behind those that are missing before it.
+            // Spreads them from the last one on, so that missing ones fit between.
             let length = length as usize;
             let mut end = self.places.len();
             self.places.resize(from + row_count as usize * length, MISSING);

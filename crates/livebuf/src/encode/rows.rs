@@ -86,8 +86,8 @@ impl<S: Storage> Encoder<S> {
             expected.resize_with(*columns, Values::default);
         }
         expected.iter_mut().for_each(Values::clear);
-        // The key lists that the keys of open objects make, the next one last. The innermost object is
-        // the last one.
+        // The key lists that the keys of open objects make, the next one last. The innermost object
+        // is the last one.
         let mut open: Vec<Vec<u32>> = Vec::new();
         for step in steps {
             match step.holds {

@@ -251,7 +251,7 @@ impl Shred {
         depth: usize,
     ) -> bool {
         let column = self.columns;
-        // If objects are its members, it may be a map and no row, though another one like it is.
+        // If its members are objects, it may become a map, though others like it become rows.
         let is_wide = |at: usize| lists[cells[at] as u32 as usize].is_wide();
         if tags[at] == TAG_WAITING_OBJECT
             && is_wide(at)

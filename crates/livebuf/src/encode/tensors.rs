@@ -34,7 +34,7 @@ impl Tensors {
         self.numbers.len()
     }
 
-    /// Keeps a tensor. The cell of its place on the stack. `limit`: most bytes of the document.
+    /// Keeps a tensor. Returns the cell of its place. `limit`: most bytes of the document.
     pub(super) fn keep(&mut self, form: &Form, numbers: &[u8], limit: u64) -> Result<u64> {
         if self.numbers.len() as u64 + numbers.len() as u64 > limit {
             return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, limit));
@@ -61,8 +61,8 @@ impl Tensors {
     }
 
     /// Writes the lists of a column whose arrays are tensors of one form, with bitmaps of so many
-    /// bytes, and the numbers. `rows` are the tensors' cells, `None` where there is none. Returns
-    /// the offsets of the first list and of the bitmaps.
+    /// bytes, and the numbers. `rows` are the tensors' cells, `None` for absent ones. Returns the
+    /// offsets of the first list and of the bitmaps.
     pub(super) fn write_column<S: Storage>(
         &self,
         out: &mut Output<S>,

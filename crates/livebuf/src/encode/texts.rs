@@ -52,10 +52,9 @@ impl Text {
     }
 }
 
-/// Whether texts repeat: where they do not, searching each costs more than it saves
-/// (PROFILE 3).
+/// Whether texts repeat. If they do not, searching each costs more than it saves (PROFILE 3).
 pub(super) struct Repeats {
-    /// Texts yet that are not searched.
+    /// How many of the next texts are not searched.
     pub(super) pause: u32,
     /// Length of the next pause.
     pub(super) next: u32,
@@ -151,7 +150,7 @@ impl Texts {
         expect_room(&mut self.waiting, bytes);
     }
 
-    /// Finds equal text. Otherwise writes it, or keeps it where it `waits`.
+    /// Finds equal text. If there is none, writes it, or keeps it if it `waits`.
     pub(super) fn intern<S: Storage>(
         &mut self,
         out: &mut Output<S>,
@@ -200,7 +199,7 @@ impl Texts {
         Ok(number)
     }
 
-    /// Keeps a text that is not searched until its place is known. The cell of [`TAG_LOOSE`].
+    /// Keeps a text that is not searched until its place is known. Returns its [`TAG_LOOSE`] cell.
     pub(super) fn keep(&mut self, text: &[u8], limits: &Limits) -> Result<u64> {
         keep(&mut self.waiting, text, limits)
     }
@@ -211,8 +210,8 @@ impl Texts {
         span_of(&self.waiting, cell as u32, (cell >> 32) as u32)
     }
 
-    /// Writes a text that a cell is to refer to, where it is not written yet. Its tag and cell on
-    /// the stack.
+    /// Writes a text that a cell is to refer to, if it is not written yet. Returns its tag and cell
+    /// on the stack.
     #[inline]
     pub(super) fn write<S: Storage>(
         &mut self,
@@ -321,7 +320,7 @@ impl Texts {
         let found = &mut self.list[number as usize];
         if found.cell != SHARED {
             if found.cell != WAITING {
-                // The cell that thought itself the owner shares from now on.
+                // The only cell so far owned the text, and shares it from now on.
                 let word = found.length & !SPAN_OWNED;
                 out.write_u32(u64::from(found.cell) + 4, word);
             }

@@ -143,7 +143,7 @@ impl<'k> Needle<'k> {
     }
 }
 
-/// The word that a key's fingerprint is made from; of at most seven bytes its cell.
+/// The word that a key's fingerprint is made from: the cell of a key of at most seven bytes.
 pub(crate) const fn mix(text: &[u8]) -> u64 {
     if text.len() <= MAX_INLINE {
         return inline_span(text);

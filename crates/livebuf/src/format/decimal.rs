@@ -39,7 +39,7 @@ impl Decimal {
         self.coefficient
     }
 
-    /// How many of the digits are behind the point.
+    /// How many of the digits are after the point.
     pub const fn scale(self) -> u8 {
         self.scale
     }

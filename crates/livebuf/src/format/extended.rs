@@ -165,12 +165,12 @@ const fn small_decimal(value: &Decimal) -> Option<u64> {
     if cell >> 8 == coefficient as i64 { Some(cell as u64 | value.scale() as u64) } else { None }
 }
 
-/// Whether a span's tag has a meaning of this file.
+/// Whether a span with this tag holds a value that JSON lacks.
 pub(crate) const fn is_extended_span(tag: u8) -> bool {
     matches!(tag, TAG_UUID | TAG_LARGE_DECIMAL)
 }
 
-/// Checks slots of a column of dates, times or decimals: the first that holds no such value.
+/// The first slot of a column of dates, times or decimals that holds no such value.
 pub(crate) fn find_bad_slot(tag: u8, slots: &[u8], width: usize) -> Option<usize> {
     slots.chunks_exact(width).position(|slot| {
         let cell = match width {

@@ -114,7 +114,7 @@ pub const KIND_WIDE_SHAPE: u8 = 6;
 pub const KIND_AUX: u8 = 7;
 /// The columns of an array of similar objects.
 pub const KIND_TABLE: u8 = 8;
-/// The elements of an array of arrays, one array behind the other.
+/// The elements of an array of arrays, one array after the other.
 pub const KIND_LIST: u8 = 9;
 
 // --- FORMAT 4: shapes -------------------------------------------------------
@@ -305,9 +305,9 @@ pub const BUCKET_PLACES: u32 = 12;
 pub const BUCKET_MARK: u32 = 12;
 /// Offset of a bucket's entry numbers.
 pub const BUCKET_NUMBERS: u32 = 16;
-/// Bits of a mark: keys of the bucket are in it and in so many buckets behind it.
+/// Bits of a mark: keys of the bucket are in it and in so many buckets after it.
 pub const MARK_REACH: u8 = 15;
-/// A bit of a mark: keys of the bucket are in none of these.
+/// A bit of a mark: some keys of the bucket are in none of these.
 pub const MARK_BEYOND: u8 = 16;
 /// Most entries in use, holes included, of a map without a hash block and without a tree.
 pub const FEW_ENTRIES: u32 = 16;
@@ -395,7 +395,7 @@ pub struct Limits {
     pub elements: u32,
     /// Deepest nesting of containers (format: 1,000); a scalar at the root has depth 0.
     pub nesting: u16,
-    /// Most values of another document that one call copies or encodes anew. It is never more
+    /// Most values of another document that one call copies or encodes again. It is never more
     /// than a valid document of that size can hold (`docs/bounds.md`).
     pub budget: u64,
 }

@@ -3,14 +3,14 @@
 use crate::error::{Error, Result};
 use alloc::vec::Vec;
 
-/// Fails where the system would not give so many bytes at once now, as they are needed soon, in
-/// parts: for work beside a document that cannot end half way where memory runs out. Takes none.
+/// Fails if the system would not give so many bytes now. For work that soon needs them in parts,
+/// and must not end half way because memory runs out. Takes no memory.
 ///
 /// # Errors
 /// [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn require_memory(bytes: usize) -> Result<()> {
-    // Many parts take more than one piece: the system's allocator rounds up, and asks for a megabyte
-    // where the heap cannot grow.
+    // Many parts take more than one piece: the system's allocator rounds up, and asks for a
+    // megabyte if the heap cannot grow.
     const LARGE: usize = 64 << 10;
     let slack = if bytes < LARGE { 0 } else { 2 << 20 };
     let refused = |_| Error::out_of_memory(bytes as u64);
@@ -29,11 +29,12 @@ pub fn vec_for<T>(count: usize) -> Result<Vec<T>> {
     Ok(items)
 }
 
-/// Adds an item to a list that may become long. `own`: about how many bytes each item takes elsewhere, in
-/// parts that are too small to ask for each of them.
+/// Adds an item to a list that may become long. `own`: about how many bytes each item takes
+/// elsewhere, in parts that are too small to ask for each of them.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) where the system would not give the memory for as many items again.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) where the system would not give the memory for as many
+/// items again.
 pub fn push<T>(items: &mut Vec<T>, item: T, own: usize) -> Result<()> {
     if items.len() == items.capacity() {
         let more = items.len().max(64);

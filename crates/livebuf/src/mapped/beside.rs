@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// What the system reports, such as links that lead in a circle.
 pub fn behind_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
-    // The system has found that they end. It follows no more of them.
+    // The system found that the links end, and it follows no more than so many.
     for _ in 0..40 {
         match fs::canonicalize(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -132,9 +132,9 @@ pub fn remove_leftovers(path: &Path) {
     }
 }
 
-/// Whoever works on a file holds its lock, and so do we until it is gone: otherwise somebody who has
-/// just made it could lock it, and find it there, before it is removed. Once we have the lock, it may
-/// have got its place, and another file its name.
+/// Whoever works on a file holds its lock, and so do we until it is gone: otherwise somebody who
+/// has just made it could lock it, and find it there, before it is removed. Once we have the lock,
+/// it may have got its place, and another file its name.
 fn remove_if_abandoned(path: &Path) {
     if let Ok(file) = OpenOptions::new().read(true).write(true).open(path)
         && lock(&file, Access::Write).is_ok()

@@ -1,8 +1,9 @@
 //! serde: documents to Rust values, borrowing text and bytes.
 //!
-//! The mapping is serde_json's (see `ser`). Unknown fields are skipped without a look. Bytes go to types that ask for bytes or for a sequence of `u8`.
-//! Number text goes to `i128` and `u128` exactly, to everything else as
-//! serde_json parses it: integers of 64 bits, else the nearest double.
+//! The mapping is serde_json's (see `ser`). Unknown fields are skipped without a look. Bytes go to
+//! types that ask for bytes or for a sequence of `u8`. Number text goes to `i128` and `u128`
+//! exactly, to everything else as serde_json parses it: integers of 64 bits, else the nearest
+//! double.
 //!
 //! In both modes, a damaged document costs no more work than a valid one of its size. The
 //! depth is bounded by [`SERDE_NESTING`](crate::SERDE_NESTING).
@@ -152,7 +153,7 @@ impl<'de, 'w, M: Mode> ValueDeserializer<'de, 'w, M> {
         }
     }
 
-    /// The member of an object of one, which an enum's variant is.
+    /// The only member of an object, which is an enum's variant.
     #[inline(never)]
     fn single(&self) -> Result<(&'de str, Self)> {
         let single = || SerdeError::invalid_value(Unexpected::Map, &"object with a single key");
@@ -444,7 +445,7 @@ struct Elements<'p, 'de, 'w, M> {
 }
 
 impl<'p, 'de, 'w, M: Mode> Elements<'p, 'de, 'w, M> {
-    /// To be begun where it stays: what a function answers is copied.
+    /// To be begun in its place, since what a function answers is copied.
     #[inline]
     fn new(array: &'p ValueDeserializer<'de, 'w, M>) -> Self {
         Elements {
@@ -554,7 +555,7 @@ struct Members<'p, 'de, 'w, M> {
 }
 
 impl<'p, 'de, 'w, M: Mode> Members<'p, 'de, 'w, M> {
-    /// To be begun where it stays.
+    /// To be begun in its place.
     #[inline]
     fn new(object: &'p ValueDeserializer<'de, 'w, M>) -> Self {
         let found = words(Raw::HOLE);
@@ -580,7 +581,7 @@ impl<'p, 'de, 'w, M: Mode> Members<'p, 'de, 'w, M> {
         self.left = reading.walk.descend(*left, at.into(), object.places())?;
         let iter = self.iter.insert(object.iter_uncounted());
         if !object.is_row() && iter.len() != object.len() {
-            // A damaged header: its entries are not to be had.
+            // The header is damaged, so the entries cannot be read.
             return Err(Error::new(ErrorKind::BadCount, at.into()).into());
         }
         Ok(())

@@ -18,7 +18,7 @@ use core::cell::{Cell, OnceCell};
 const FEW: u32 = 8;
 /// So many tables and lists are kept.
 const PLACES: usize = 32;
-/// In so many places one may be.
+/// In how many places a table or list may be.
 const TRIES: usize = 4;
 
 /// What is known of a document, whose bytes do not change meanwhile.
@@ -38,7 +38,7 @@ struct Block<'de> {
 enum Seen<'de> {
     Rows(Rows<'de>),
     Arrays(Arrays),
-    /// It is to be looked at anew each time.
+    /// It is to be looked at again each time.
     Other,
 }
 
@@ -64,7 +64,7 @@ enum Spans {
 }
 
 impl<'de> KnownBlocks<'de> {
-    /// The table at this offset; `None` where it is better looked at anew.
+    /// The table at this offset; `None` if it is better looked at each time.
     #[inline]
     pub(super) fn rows<M: Mode>(&self, bytes: &'de [u8], offset: u32) -> Option<&Rows<'de>> {
         let count =
@@ -75,7 +75,7 @@ impl<'de> KnownBlocks<'de> {
         }
     }
 
-    /// The list at this offset; `None` where it is better looked at anew.
+    /// The list at this offset; `None` if it is better looked at each time.
     #[inline]
     pub(super) fn arrays(&self, bytes: &'de [u8], offset: u32) -> Option<&Arrays> {
         let count = load_u32(bytes, u64::from(offset) + (LIST_CHILD + ARRAY_COUNT) as u64).ok()?;

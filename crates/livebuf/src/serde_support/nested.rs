@@ -14,8 +14,8 @@ use core::cell::Cell;
 /// in unoptimised builds, and about 1 KiB in optimised ones; so 64 fit a thread of 256 KiB.
 pub const SERDE_NESTING: u16 = 64;
 
-/// Bytes of keys for each byte of a document, unless [`Nested::key_bytes`] says otherwise. serde gets
-/// the keys of each row: eight rows of one boolean under a key of 255 bytes stay below.
+/// Bytes of keys for each byte of a document, unless [`Nested::key_bytes`] says otherwise. serde
+/// gets the keys of each row: eight rows of one boolean under a key of 255 bytes stay below.
 const KEY_BYTES: u64 = 2048;
 
 /// Bounds a walk: its depth, its work on a damaged document, and the keys that are written out.
@@ -98,8 +98,8 @@ pub struct Nested<'a, M: Mode> {
 
 impl<M: Mode> Nested<'_, M> {
     /// At most so many bytes of keys are given to serde; more is
-    /// [`ErrorKind::BudgetExceeded`]. By default 2,048 for each byte of the document. A table has its
-    /// keys once, and serde gets them for each row, so a few bytes may stand for very many.
+    /// [`ErrorKind::BudgetExceeded`]. By default 2,048 for each byte of the document. A table has
+    /// its keys once, and serde gets them for each row, so a few bytes may stand for very many.
     ///
     /// ```
     /// let doc = livebuf::json!([{"lap": 1}, {"lap": 2}]);

@@ -65,7 +65,7 @@ pub(crate) fn number(encoder: &mut Encoder, text: &str) -> Result<(), SerdeError
     match Number::parse(text)? {
         Number::I64(value) => encoder.i64(value)?,
         Number::U64(value) => encoder.u64(value)?,
-        // A zero that was none is no float.
+        // A number that only rounds to zero is kept as text.
         Number::F64(value) if exact && (value != 0.0 || significant == 0) => encoder.f64(value)?,
         _ => encoder.number_text(text)?,
     }

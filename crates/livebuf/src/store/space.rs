@@ -94,13 +94,13 @@ struct FittingBlock {
 struct FreeHints {
     /// A bit for each class that may have free blocks. A class without its bit has none.
     filled: u32,
-    /// What the last request asked for, where the rest of its block stayed in its list; else 0. The
-    /// rest is the smallest that fits the same request, until something is freed.
+    /// The size of the last request, if the rest of the block that it got stayed in its list; else
+    /// 0. Until something is freed, no smaller block fits the same request.
     size: u32,
     /// The list word that leads to that rest, and the rest.
     link: u32,
     block: u32,
-    /// All free bytes then.
+    /// How many bytes were free then.
     free_bytes: u32,
 }
 
@@ -261,8 +261,8 @@ impl<S: Storage> Space<S> {
         self.clean_list &= wipe;
     }
 
-    /// Refuses all further edits: one ended half way. Not so where the undo log was full: then it
-    /// wrote no more, and can be taken back. Returns the error to report.
+    /// Refuses all further edits, because one ended half way. If the undo log was full, edits are
+    /// refused already: that one wrote no more, and can be taken back. Returns the error to report.
     #[cold]
     pub(crate) fn set_broken(&mut self, error: Error) -> Error {
         self.trusted = false;
@@ -271,13 +271,13 @@ impl<S: Storage> Space<S> {
         }
         self.refuses = true;
         self.storage.abandon();
-        // So the edit's end asks whether it ended half way.
+        // This makes the end of the edit ask whether it ended half way.
         self.must_squeeze = true;
         error
     }
 
-    /// An edit cannot do what it planned: by a fault of ours, or since memory changed that nobody
-    /// else may write. It is refused at its end, and all further ones.
+    /// An edit cannot do what it planned: because of a bug here, or because memory changed that
+    /// nobody else may write. It is refused at its end, and so are all later ones.
     #[cold]
     #[inline(never)]
     pub(crate) fn fault(&mut self, at: u64) {
@@ -307,8 +307,8 @@ impl<S: Storage> Space<S> {
         bytes.get(..self.used as usize).unwrap_or(bytes)
     }
 
-    /// The used bytes, and `size` bytes behind them as scratch memory. The scratch memory is
-    /// zero, and must be zero again afterwards. `None` where there are fewer bytes.
+    /// The used bytes, and `size` bytes after them as scratch memory. The scratch memory is zero,
+    /// and must be zero again afterwards. `None` if there are fewer bytes.
     pub(crate) fn scratch(&mut self, size: usize) -> Option<(&[u8], &mut [u8])> {
         let used = self.used as usize;
         if self.capacity().checked_sub(used as u64)? < size as u64 {
@@ -340,13 +340,13 @@ impl<S: Storage> Space<S> {
         self.listeners.as_ref().map_or(&[], |listeners| listeners)
     }
 
-    /// The same, to be changed: then [`watch`](Self::watch) follows.
+    /// The same, to be changed. Call [`watch`](Self::watch) afterwards.
     #[cfg(feature = "alloc")]
     pub(crate) fn listeners_mut(&mut self) -> &mut Vec<Box<dyn Listener>> {
         self.listeners.get_or_insert_default()
     }
 
-    /// Asks anew whether anybody is to be told of changes.
+    /// Asks again whether anybody is to be told of changes.
     pub(crate) fn watch(&mut self) {
         #[cfg(feature = "alloc")]
         let is_heard = !self.listeners().is_empty();
@@ -362,7 +362,7 @@ impl<S: Storage> Space<S> {
         self.watched
     }
 
-    /// The bytes that may be written without a word to anybody: all, or none.
+    /// The bytes that may be written without telling anybody: all of them, or none.
     #[inline]
     fn unwatched(&mut self) -> &mut [u8] {
         if self.watched { &mut [] } else { self.storage.bytes_mut() }
@@ -370,7 +370,7 @@ impl<S: Storage> Space<S> {
 
     // --- transactions -------------------------------------------------------
 
-    /// Where nothing is allocated, the undo log may take a part of the storage.
+    /// If nothing is allocated, the undo log may take a part of the storage.
     const LOG_BEHIND: bool = S::FIXED || cfg!(not(feature = "alloc"));
 
     /// How many bytes the document may have where the storage does not grow.
@@ -449,7 +449,7 @@ impl<S: Storage> Space<S> {
         true
     }
 
-    /// Tells all who are to know of a change, before it is made. False where the undo log is full:
+    /// Tells everybody who must know of a change, before it is made. False if the undo log is full:
     /// then the edit changes nothing more, and is refused at its end.
     #[inline]
     fn may_change(&mut self, offset: u64, length: u64) -> bool {
@@ -460,7 +460,7 @@ impl<S: Storage> Space<S> {
     #[inline(never)]
     fn tell(&mut self, offset: u64, length: u64) -> bool {
         if self.undo.is_stated() && offset < self.used as u64 {
-            // A state says which bytes a document has. A change makes them others.
+            // A state stands for the bytes that a document has, so a change ends it.
             self.undo.set_stated(false);
             self.watch();
             self.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
@@ -486,8 +486,8 @@ impl<S: Storage> Space<S> {
 
     // --- the state ----------------------------------------------------------
 
-    /// From here on a change ends the state that the document has. Called where the bytes come from
-    /// elsewhere. So the header's flag is right at any time, and no write asks for it by itself.
+    /// Makes the next change end the document's state, if it has one. Called whenever bytes come
+    /// from elsewhere, so that no write has to look at the header's flag.
     pub(crate) fn watch_state(&mut self) {
         let flags = load_u8(self.bytes(), HEADER_IGNORE_FLAGS as u64).unwrap_or(0);
         self.undo.set_stated(cfg!(feature = "delta") && flags & FLAG_STATE != 0);
@@ -557,7 +557,7 @@ impl<S: Storage> Space<S> {
         !cfg!(feature = "small") && !self.watched
     }
 
-    /// The used bytes, where nobody is told of changes.
+    /// The used bytes, if nobody is told of changes.
     #[inline]
     pub(crate) fn plain(&mut self) -> Option<Plain<'_>> {
         if cfg!(feature = "small") {
@@ -567,14 +567,14 @@ impl<S: Storage> Space<S> {
         self.unwatched().get_mut(..used).map(Plain)
     }
 
-    /// The bytes up to `end`, which may lie behind the used ones, where nobody is told of changes
-    /// and there are as many. What is written there is used after [`use_to`](Self::use_to).
+    /// The bytes up to `end`, which may lie after the used ones, if there are as many and nobody is
+    /// told of changes. [`use_to`](Self::use_to) makes what is written there used.
     #[inline]
     pub(crate) fn plain_to(&mut self, end: u64) -> Option<Plain<'_>> {
         self.unwatched().get_mut(..end as usize).map(Plain)
     }
 
-    /// All bytes, used or not, where nobody is told of changes; else none.
+    /// All bytes, used or not, if nobody is told of changes; else no bytes.
     #[inline]
     pub(crate) fn plain_all(&mut self) -> Plain<'_> {
         Plain(self.unwatched())
@@ -592,7 +592,7 @@ impl<S: Storage> Space<S> {
         self.write_told(offset, new);
     }
 
-    /// Writes, and tells all who are to know it.
+    /// Tells everybody who must know of a write, and makes it.
     #[inline]
     fn write_told(&mut self, offset: u64, new: &[u8]) {
         if !self.may_change(offset, new.len() as u64) {
@@ -620,8 +620,8 @@ impl<S: Storage> Space<S> {
         self.write_word(offset, value.to_le_bytes(), value);
     }
 
-    /// Writes `N` bytes that are those of `value`. Where somebody is told of it, the value goes
-    /// there as a number: by reference it would have to lie in memory everywhere.
+    /// Writes `N` bytes, which are those of `value`. If somebody is told, the value is passed on as
+    /// a number: for a reference, each caller would first have to store it to memory.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N], value: u64) {
         let rest = self.unwatched().get_mut(offset as usize..);
@@ -663,7 +663,7 @@ impl<S: Storage> Space<S> {
         }
     }
 
-    /// Zeroes, and tells all who are to know it.
+    /// Tells everybody who must know, and zeroes a range.
     fn zero_told(&mut self, offset: u64, length: u64) {
         if length == 0 {
             return;
@@ -700,7 +700,8 @@ impl<S: Storage> Space<S> {
     /// [`take`](Self::take) of `fresh` bytes cannot fail. Changes no used byte.
     ///
     /// # Errors
-    /// [`ErrorKind::NoSpace`] with the missing bytes, [`ErrorKind::DocumentLimit`], [`ErrorKind::Io`].
+    /// [`ErrorKind::NoSpace`] with the missing bytes, [`ErrorKind::DocumentLimit`],
+    /// [`ErrorKind::Io`].
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn ensure(&mut self, fresh: u64, tail: u64) -> Result<()> {
         let needed = self.used as u64 + fresh + tail;
@@ -737,7 +738,7 @@ impl<S: Storage> Space<S> {
     }
 
     /// Whether merged neighbours (or a merged block at the tail) would give `size` bytes.
-    /// Reads only; quadratic, so only for few blocks.
+    /// Reads only. Each step to a neighbour searches all lists, so only for few blocks.
     fn merging_yields(&self, size: u64) -> bool {
         let Some(aux) = self.aux() else { return false };
         let may_merge = self.trusted && !self.undo.is_open();
@@ -783,8 +784,8 @@ impl<S: Storage> Space<S> {
         if !self.trusted {
             return None;
         }
-        // Merge on demand: edits that only remove never pay for it. And not within transactions:
-        // all free blocks would be noted, and a list that is half sorted has no end.
+        // Merge on demand: edits that only remove never pay for it. Not within transactions: the
+        // log would note all free blocks, and if it got full, a list half sorted would have no end.
         let mut aux = self.aux()?;
         let may_merge = !self.undo.is_open();
         if core::mem::take(&mut self.must_merge) || (may_merge && aux.worth_merging(self.used, 0)) {
@@ -843,8 +844,8 @@ impl<S: Storage> Space<S> {
         self.set_used(start + size);
     }
 
-    /// Puts text behind the used bytes, for which [`ensure`](Self::ensure) made room, and
-    /// zeros up to the next multiple of eight: where it is.
+    /// Appends text to the used bytes, and zeros up to the next multiple of eight.
+    /// [`ensure`](Self::ensure) made room. Returns where the text is.
     #[inline]
     pub(crate) fn append(&mut self, text: &[u8]) -> u32 {
         let start = self.used;

@@ -1,5 +1,5 @@
-//! Where a document's bytes live: a fixed slice, a growable vector, or (in
-//! `mapped`) a file. One small trait; nothing here knows the format.
+//! Where a document's bytes live: a fixed slice, a growable vector, or (in `mapped`) a file.
+//! Nothing here looks into the bytes.
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -54,10 +54,10 @@ pub trait Storage {
     /// remembers fewer edits for its handles (see [`NodeId`](crate::NodeId)).
     const FIXED: bool = false;
 
-    /// Whether the undo log of a transaction lies in these bytes, behind the document, and scratch
-    /// memory for an edit that has to validate, too. Else it is allocated. Only
-    /// [fixed](Self::FIXED) storages are asked. One that gets more memory from its owner all the
-    /// same answers false: then the document can grow in transactions.
+    /// Whether the undo log of a transaction lies in these bytes, after the document, and so does
+    /// scratch memory for an edit that has to validate. Else both are allocated. Only
+    /// [fixed](Self::FIXED) storages are asked. If such a storage gets more memory from its owner,
+    /// it answers false, so that the document can grow in transactions.
     #[inline]
     fn log_behind(&self) -> bool {
         true
@@ -306,7 +306,7 @@ mod vec {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     impl Storage for Vec<u8> {
-        /// What lies behind a document in given bytes may be anything.
+        /// What lies after a document in given bytes may be anything.
         const ZEROED: bool = false;
         const EXCLUSIVE: super::sealed::Claim = super::sealed::Claim::YES;
 
@@ -330,7 +330,7 @@ mod vec {
             let capacity = usize::try_from(capacity).map_err(|_| refused())?;
             let more = capacity.saturating_sub(self.len());
             self.try_reserve(more).map_err(|_| refused())?;
-            // All that was allocated: the next growth finds it there.
+            // Takes all that was allocated, so that the next growth finds it there.
             let length = self.capacity().min(crate::format::layout::MAX_DOCUMENT as usize);
             self.resize(length.max(capacity), 0);
             Ok(())

@@ -18,15 +18,15 @@ pub(crate) trait Target {
     fn write_u64(&mut self, offset: u64, value: u64);
 }
 
-/// The used bytes of a document of whose changes nobody is told. Several writes in a row take
-/// fewer instructions here: none may change where the bytes lie, so that is loaded once.
+/// The used bytes of a document if nobody is told of its changes. Several writes in a row take
+/// fewer instructions here: none can move the bytes, so their address is loaded once.
 pub(crate) struct Plain<'s>(pub(super) &'s mut [u8]);
 
 impl Plain<'_> {
     #[inline]
     fn put<const N: usize>(&mut self, offset: u64, bytes: [u8; N]) {
         debug_assert!(offset <= u32::MAX as u64, "write outside the document at {offset}");
-        // So the sum cannot wrap, and one comparison does.
+        // So, if `usize` has 64 bits, the sum cannot wrap, and one comparison is enough.
         let start = offset as u32 as usize;
         let place = self.0.get_mut(start..start + N);
         debug_assert!(place.is_some(), "write outside the document at {offset}");

@@ -1,11 +1,11 @@
 //! The undo log of transactions: the bytes that edits overwrote, to be put back from the last to
 //! the first.
 //!
-//! Entries lie behind each other, each of its bytes and eight more: the offset and the length.
-//! A savepoint is an entry, too. So savepoints nest to any depth without memory of their own.
+//! Entries lie one after the other. Each has the old bytes, and then their offset and length in
+//! eight bytes. A savepoint is an entry, too, so savepoints nest without memory of their own.
 //!
-//! The log is allocated memory. Where nothing may be allocated it is the later half of what the
-//! document leaves of its own buffer.
+//! The log is allocated memory. If nothing may be allocated, it is the second half of the room
+//! after the document in its buffer.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::load_u32;
@@ -69,7 +69,7 @@ pub(crate) struct Undo {
     #[cfg(feature = "alloc")]
     #[expect(clippy::box_collection, reason = "see above")]
     heap: Option<alloc::boxed::Box<alloc::vec::Vec<u8>>>,
-    /// The part of the document's buffer that is the log; it ends at 0 where it is allocated.
+    /// The part of the document's buffer that is the log. Its end is 0 if the log is allocated.
     start: u32,
     end: u32,
     /// Open transactions, each within the one before; and [`STATED`].
@@ -145,7 +145,7 @@ impl Undo {
         self.high as u64
     }
 
-    /// Remembers why the log could not hold a change; `None` where that was taken back.
+    /// Remembers why the log could not hold a change; `None` once the change was taken back.
     pub(super) fn set_refusal(&mut self, error: Option<Error>) {
         self.missing = error.map_or(0, |error| (error.detail() as u32).max(1));
     }
@@ -244,7 +244,7 @@ impl Undo {
         let (start, after) = (start as usize, start as usize + length);
         match bytes {
             Bytes::Document(place) if place.end <= start => buffer.copy_within(place, start),
-            // Storage that is shorter than it was.
+            // This can only be if the storage got shorter.
             Bytes::Document(_) => {}
             Bytes::Given(bytes) => put(buffer, start, bytes),
         }
@@ -289,7 +289,7 @@ impl Undo {
         self.last = 0..0;
     }
 
-    /// Ends the last transaction, of which all entries were taken out, and returns its savepoint.
+    /// Ends the last transaction, whose entries were all taken out, and returns its savepoint.
     pub(super) fn close(&mut self, buffer: &[u8]) -> Savepoint {
         let savepoint = self.savepoint;
         self.length = savepoint.mark;

@@ -134,7 +134,7 @@ impl<'a, M: Mode> Array<'a, M> {
         ArrayIter { array: *self, front: 0, back: self.elements.count }
     }
 
-    /// The tensor that the array is, with its shape and all its numbers; `None` where it is none.
+    /// The tensor that the array is, with its shape and all its numbers; `None` if it is not one.
     ///
     /// ```
     /// use livebuf::{DocBuf, Tensor, json};

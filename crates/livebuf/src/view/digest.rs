@@ -11,11 +11,11 @@ use sha2::{Digest, Sha256};
 type Hash = [u8; 32];
 
 impl<M: Mode> Value<'_, M> {
-    /// A SHA-256 of the value, whatever its layout: equal by [`deep_eq`](Self::deep_eq) are
-    /// those with equal digests. DELTA 5 says what is hashed.
+    /// A SHA-256 of the value, whatever its layout: values have equal digests if they are equal by
+    /// [`deep_eq`](Self::deep_eq), and only then. DELTA 5 says what is hashed.
     ///
-    /// O(n) but for the members of objects, which are sorted by their keys; recurses
-    /// nowhere. Needs the feature `digest`. Each value visited takes one from `budget`, and one more for each 64 bytes
+    /// O(n), except that members of objects are sorted by their keys. Does not recurse. Needs the
+    /// feature `digest`. Each value visited takes one from `budget`, and one more for each 64 bytes
     /// of keys and text: damaged documents cannot make the work unbounded. Takes 56 bytes of memory
     /// for each member of the objects around a value, which are at most one for each byte of the
     /// document: damaged documents with more are refused.
@@ -73,7 +73,7 @@ enum OpenValue<'a> {
 struct Digester<'b> {
     hasher: Sha256,
     budget: &'b mut u64,
-    /// Members that may be held at once, beside those that are. A valid document has no more than
+    /// How many more members may be held at once. A valid document has no more than
     /// bytes, since each has a cell or a column of its own. A damaged one can lead to the same
     /// members from each of 1,000 levels.
     room: usize,
@@ -117,7 +117,7 @@ impl Digester<'_> {
             Kind::Object => {
                 let Some(object) = value.as_object()? else { return Ok(None) };
                 self.word(b"{", object.len() as u64);
-                // They are all held at once: paid for before.
+                // All members are held at once, so they are paid for first.
                 let count = object.len().max(object.places() / 64);
                 if *self.budget < count as u64 {
                     self.spend(count as u64)?;

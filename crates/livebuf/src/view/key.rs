@@ -51,8 +51,8 @@ pub trait Lookup: Copy {
     fn text(&self) -> Option<&[u8]>;
 }
 
-/// In a row of a table; a hole where there is none. A function of its own: most objects are
-/// records, and what they hold is so returned in registers.
+/// The member of a row of a table; a hole if there is none. A function of its own, so that what
+/// records hold, which most objects are, is returned in registers.
 #[inline(never)]
 fn find_in_row<M: Mode>(lookup: impl Lookup, row: Value<'_, M>) -> Result<Raw> {
     let row = Object::row(row.mode, row.document(), row.raw().cell)?;
@@ -61,8 +61,8 @@ fn find_in_row<M: Mode>(lookup: impl Lookup, row: Value<'_, M>) -> Result<Raw> {
 
 impl Value<'_, Checked> {
     /// The member of a record or map with this key, if there is one. `None` for rows, for keys that
-    /// the first look by hash does not find, and for what is damaged: [`get`](Self::get) tells
-    /// then. For the C API, whose look-ups take a third less time by this.
+    /// the first look by hash does not find, and for what is damaged: then ask [`get`](Self::get).
+    /// For the C API, whose look-ups take a third less time with this.
     #[doc(hidden)]
     #[inline]
     pub fn first_look(&self, key: &[u8]) -> Option<Option<Self>> {
@@ -152,7 +152,7 @@ impl Lookup for usize {
 #[derive(Debug)]
 pub struct Key<'k> {
     text: &'k str,
-    /// Those of its needle.
+    /// The cell and the fingerprint are those of its needle.
     cell: u64,
     fingerprint: u8,
     /// Guessed index by a hash of the shape's offset, so that objects of
@@ -233,7 +233,7 @@ pub struct Bound<'a, 'k> {
     pub(super) document: &'a [u8],
 }
 
-/// Where objects alike have the value of a bound key.
+/// Where similar objects have the value of a bound key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum KeyPlace {
     /// Among a row's further fields: looked for in each.

@@ -180,7 +180,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// while the view lives: text is not checked to be UTF-8 any more.
     #[allow(unsafe_code)]
     pub unsafe fn assume_valid(self) -> Doc<'a, Valid> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the bytes are valid, and that nobody writes them.
         Doc { bytes: self.bytes, mode: unsafe { Valid::promised() } }
     }
 
@@ -308,7 +308,7 @@ impl<'a, M: Mode> Value<'a, M> {
     /// shapes.
     #[allow(unsafe_code)]
     pub unsafe fn assume_valid(&self) -> Value<'a, Valid> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that these bytes are valid, and that nobody writes them.
         Value { bytes: self.bytes, raw: self.raw, mode: unsafe { Valid::promised() } }
     }
 
@@ -556,7 +556,7 @@ impl<'a, M: Mode> Value<'a, M> {
         }))
     }
 
-    /// The decimal number. Integers and floats are none.
+    /// The decimal number. Integers and floats are not decimals.
     pub fn as_decimal(&self) -> M::Out<Decimal> {
         M::out(self.extended().map(|value| match value {
             Some(Extended::Decimal(value)) => Some(value),
@@ -581,7 +581,7 @@ impl<'a, M: Mode> Value<'a, M> {
             }
             _ => return Ok(None),
         };
-        // A value by itself, or in a column, has no place that would say more.
+        // The position is 0 if the value has no cell of its own.
         value.map(Some).ok_or(Error::new(ErrorKind::BadCell, position.into()))
     }
 

@@ -53,7 +53,7 @@ pub trait Mode: sealed::Sealed + Copy + core::fmt::Debug + 'static {
     fn item<X>(result: Result<X>) -> Option<Self::Item<X>>;
     #[doc(hidden)]
     fn text(bytes: &[u8], offset: u64) -> Result<&str>;
-    /// `otherwise` stands for damage, which a valid document has none of.
+    /// `otherwise` is the answer for damage, which a valid document does not have.
     #[doc(hidden)]
     fn whole<X>(result: Result<X>, otherwise: X) -> Self::Item<X>;
     #[doc(hidden)]
@@ -67,11 +67,11 @@ pub struct Checked;
 /// The mode of a validated document: look-ups answer `Option<_>`.
 ///
 /// # Validation
-/// A view in this mode stands for a promise: its bytes are a valid document (FORMAT 9), or
-/// a trusted editor wrote them, and nobody can change them while the view lives. Text is
-/// read without being checked. A value of this type proves that promise. Only
-/// [`Doc::assume_valid`](crate::Doc::assume_valid) makes one, and the same calls of values and
-/// columns. They are unsafe. Each view hands on its own, and leads only to values below it.
+/// A view in this mode stands for a promise: its bytes are a valid document (FORMAT 9), or a
+/// trusted editor wrote them, and nobody can change them while the view lives. Text is read without
+/// being checked. A value of this type proves that promise. Only the unsafe
+/// [`Doc::assume_valid`](crate::Doc::assume_valid), and the same methods of values and columns,
+/// make one. A view passes its own on to the values below it, and to no others.
 #[derive(Clone, Copy, Debug)]
 pub struct Valid(());
 
@@ -143,7 +143,7 @@ impl Mode for Valid {
     #[inline]
     #[allow(unsafe_code)]
     fn text(bytes: &[u8], _offset: u64) -> Result<&str> {
-        // SAFETY: a view in this mode holds the promise that `Valid` stands for.
+        // SAFETY: `Valid` is only made by a promise that the document's text is UTF-8 and stays so.
         Ok(unsafe { text_unchecked(bytes) })
     }
 

@@ -34,7 +34,7 @@ pub enum Number<'a> {
 }
 
 impl<'a> Number<'a> {
-    /// The number that a value is; `None` where it is none. Constant time.
+    /// The number that a value is; `None` if it is not a number. Constant time.
     ///
     /// # Errors
     /// Damage of the value.

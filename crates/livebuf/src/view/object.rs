@@ -314,8 +314,8 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
-    /// A member of a row that is in no column, or has so many beside it that its column was not
-    /// looked for.
+    /// A member of a row that no column holds, or of a row with so many columns that these were not
+    /// searched.
     #[inline]
     fn find_elsewhere(&self, row: Row, needle: &Needle<'_>) -> Result<Raw> {
         match row.extras || is_wide(row.columns()) {
@@ -574,9 +574,9 @@ impl<'a, M: Mode> Object<'a, M> {
     /// Members whose keys lie in a range, ordered by the keys' bytes.
     ///
     /// O(log n) to begin and O(1) a step in a map that has an index for it
-    /// ([`Editor::order`](crate::Editor::order)). In any other, the first step looks at all keys, and
-    /// the second one sorts them. Each step looks at all keys in a record, and in a map of up to 16
-    /// members; in all maps without that index where nothing can be allocated.
+    /// ([`Editor::order`](crate::Editor::order)). In any other, the first step looks at all keys,
+    /// and the second one sorts them. Each step looks at all keys in a record, and in a map of up
+    /// to 16 members; in all maps without that index where nothing can be allocated.
     ///
     /// ```
     /// use livebuf::json;
@@ -929,7 +929,7 @@ impl<M: Mode> ExactSizeIterator for Slots<'_, M> {}
 #[derive(Clone)]
 pub struct Fields<'a, M> {
     object: Object<'a, M>,
-    /// Of a row, where it is not that of the slots.
+    /// The order of a row's members, if it is not that of the slots.
     order: &'a [u8],
     front: u32,
     back: u32,
@@ -1048,8 +1048,8 @@ half!(
 
 /// Members ordered by key bytes: [`Object::range`], [`Object::prefix`].
 ///
-/// In a large object without an index for the order ([`Editor::order`](crate::Editor::order)) the first
-/// member is searched among all, and the others are sorted when the second is asked for.
+/// In a large object without an index for the order ([`Editor::order`](crate::Editor::order)) the
+/// first member is searched among all, and the others are sorted when the second is asked for.
 #[derive(Clone)]
 pub struct Ordered<'a, 'k, M> {
     searched: Searched<'a, 'k, M>,
@@ -1163,7 +1163,7 @@ impl<'a, 'k, M: Mode> Searched<'a, 'k, M> {
         self.give(found)
     }
 
-    /// The same, where [`sort`](Self::sort) told which it is.
+    /// The same if [`sort`](Self::sort) told which one it is.
     pub fn step_to(
         &mut self,
         index: u32,
@@ -1194,8 +1194,8 @@ impl<'a, 'k, M: Mode> Searched<'a, 'k, M> {
     }
 
     /// The members still to come in their order: the second of each pair is what
-    /// [`step_to`](Self::step_to) takes. `None` where searching is better: a tree leads to them, they
-    /// are few, or none was asked for yet; and where there is no memory, or damage.
+    /// [`step_to`](Self::step_to) takes. `None` where searching is better: a tree leads to them,
+    /// they are few, or none was asked for yet; and where there is no memory, or damage.
     #[cfg(feature = "alloc")]
     #[inline]
     pub fn sort(&self) -> Option<alloc::vec::Vec<(u64, u32)>> {

@@ -48,7 +48,7 @@ impl<E: fmt::Debug + fmt::Display> core::error::Error for PartialError<E> {}
 #[derive(Debug)]
 pub struct Partial<R> {
     source: R,
-    /// As long as the document at least. What was not fetched is whatever was there before.
+    /// At least as long as the document. What was not fetched is whatever was there before.
     bytes: Vec<u8>,
     used: usize,
     chunks: Chunks,
@@ -108,8 +108,8 @@ impl<R: ReadAt> Partial<R> {
         }
         let used = used as usize;
         if bytes.len() < used {
-            // A header may claim any size. Not grown: that would copy, and clear what the system
-            // clears on demand.
+            // A header may claim any size. The vector is not grown: that would copy it, and clear
+            // what the system clears on demand.
             require_memory(used).map_err(PartialError::Document)?;
             let mut all = std::vec![0; used];
             all[..begin.min(used)].copy_from_slice(&bytes[..begin.min(used)]);
@@ -124,8 +124,8 @@ impl<R: ReadAt> Partial<R> {
     ///
     /// `read` runs again after each fetch, so it should only read. It reads on this thread: bytes
     /// that other threads read are not fetched for them. What it answers while something is
-    /// missing is dropped, errors too. From the eighth time on, each fetch takes twice as much as the
-    /// one before. So `read` runs at most some ten times plus the logarithm of the chunks.
+    /// missing is dropped, errors too. From the eighth time on, each fetch takes twice as much as
+    /// the one before. So `read` runs at most some ten times plus the logarithm of the chunks.
     ///
     /// # Errors
     /// Those of the source.

@@ -57,7 +57,7 @@ pub struct Table<'a, M> {
     /// The first of the rows that this view shows, and their count.
     first: u32,
     count: u32,
-    /// Header of the struct column whose rows these are; 0 where all of them are there.
+    /// Header of the struct column whose rows these are; 0 if none of them is absent.
     above: u32,
     mode: M,
 }
@@ -207,9 +207,9 @@ impl<'a, M: Mode> Object<'a, M> {
         Ok(Some(Column::over(mode, bytes, map.values(bytes)?)))
     }
 
-    /// The keys of a map that has [`as_column`](Self::as_column), as a column of text: row i has the
-    /// key of row i. `None` for other objects, and where a removed member left a row: it has no key,
-    /// and [`compact`](crate::DocBuf::compact) takes it away. Constant time.
+    /// The keys of a map that has [`as_column`](Self::as_column), as a column of text: row i has
+    /// the key of row i. `None` for other objects, and where a removed member left a row: it has no
+    /// key, and [`compact`](crate::DocBuf::compact) takes it away. Constant time.
     ///
     /// ```
     /// # #[derive(serde::Serialize)]
@@ -510,7 +510,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// column and all below it, for the structs around it, and for the document's shapes.
     #[allow(unsafe_code)]
     pub unsafe fn assume_valid(&self) -> Column<'a, Valid> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the column is valid, and that nobody writes it.
         let mode = unsafe { Valid::promised() };
         Column { bytes: self.bytes, elements: self.elements, mode }
     }
@@ -569,8 +569,8 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// Bytes of the whole column's slots, bitmaps and room for more included; of a dictionary also
-    /// those of its texts' cells, and of a run those of its offsets. Without the column's header, and
-    /// what lies elsewhere: text, objects, arrays, and the columns below. 0 for slots that are
+    /// those of its texts' cells, and of a run those of its offsets. Without the column's header,
+    /// and what lies elsewhere: text, objects, arrays, and the columns below. 0 for slots that are
     /// damaged. Constant time.
     ///
     /// ```
@@ -751,8 +751,8 @@ impl<'a, M: Mode> Column<'a, M> {
         Ok(Some(Table { bytes: self.bytes, block, first, count, above, mode: self.mode }))
     }
 
-    /// The elements of all arrays of a list column, one behind the other. Those of row r
-    /// are at [`bounds`](Self::bounds)`(r)`.
+    /// The elements of all arrays of a list column, one after the other. Those of row r are at
+    /// [`bounds`](Self::bounds)`(r)`.
     ///
     /// Where all arrays have one length, an array that is absent has slots there, too. They hold 0,
     /// and are not to be read as values.
@@ -1097,7 +1097,7 @@ impl<'a, M: Mode> Column<'a, M> {
         let elements = self.elements;
         let is_tensor = match self.list()? {
             _ if elements.tensor => true,
-            // Rows and these are at most so many dimensions.
+            // With the rows as one more, there are at most so many dimensions.
             Some(list) => {
                 let rows = Form::in_list(self.bytes, list)?;
                 self.is_complete() && rows.is_some_and(|form| form.height() < MAX_DIMENSIONS as u16)
@@ -1110,7 +1110,7 @@ impl<'a, M: Mode> Column<'a, M> {
         }
     }
 
-    /// The first row from `start` on whose slot holds this and counts.
+    /// The first row from `start` on whose slot holds this, and has a value at all.
     fn position(
         &self,
         slots: &[i64],
@@ -1127,7 +1127,7 @@ impl<'a, M: Mode> Column<'a, M> {
         Ok(None)
     }
 
-    /// A bit for each of 64 rows from `base` on that is wanted.
+    /// A bit for each of the 64 rows from `base` on: whether it is wanted.
     #[inline]
     fn matches(&self, base: usize, wanted: &Wanted) -> Result<u64> {
         let end = (base + 64).min(self.len());
@@ -1171,7 +1171,7 @@ impl<'a, M: Mode> Column<'a, M> {
         match *wanted {
             Wanted::Integers(low, high) => {
                 integers!(low, high, i8, i16, i32, i64, u8, u16, u32, u64);
-                // Bounds that are rounded may let more pass, which are looked at again.
+                // Rounded bounds may let too many pass, so those that pass are looked at again.
                 if let Some(mask) = self.between(base, end, low as f64, high as f64) {
                     return self.wanted(base, mask, wanted);
                 }
@@ -1262,7 +1262,7 @@ impl<M: Mode> core::fmt::Debug for Column<'_, M> {
 #[derive(Clone, Copy)]
 enum Wanted {
     Integers(i128, i128),
-    /// This float: no integer.
+    /// This float, and no integer.
     Float(f64),
     /// Integers and floats.
     Numbers(f64, f64),

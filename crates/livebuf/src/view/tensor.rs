@@ -82,7 +82,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// The tensor that an array is; `None` where it is none.
+    /// The tensor that an array is; `None` if it is not one.
     pub(crate) fn of(document: &'a [u8], array: Elements) -> Result<Option<Tensor<'a>>> {
         let Some((form, start)) = Form::of(document, array)? else { return Ok(None) };
         Ok(Some(Tensor { form, bytes: slice(document, start, form.size())? }))
@@ -112,7 +112,7 @@ impl<'a> Tensor<'a> {
         self.form.lengths()
     }
 
-    /// The numbers, little-endian, the last dimension's behind each other.
+    /// The numbers, little-endian, in row-major order.
     pub fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -127,7 +127,7 @@ impl<'a> Tensor<'a> {
     }
 }
 
-/// Whether booleans are 0 or 1. Any bytes are other numbers.
+/// Whether booleans are 0 or 1. In other types any bytes are numbers.
 fn holds(column: ColumnType, bytes: &[u8]) -> bool {
     column != ColumnType::Bool8 || bytes.iter().all(|&byte| byte <= 1)
 }

@@ -185,8 +185,8 @@ impl<'a, M: Mode> Column<'a, M> {
         Ok(codes.map(|codes| Dictionary { texts, codes }))
     }
 
-    /// The texts that lie behind each other, and where each begins. `None` for other columns, and as
-    /// [`slots`](Self::slots) where the offsets cannot be borrowed.
+    /// The texts that lie behind each other, and where each begins. `None` for other columns, and
+    /// as [`slots`](Self::slots) where the offsets cannot be borrowed.
     ///
     /// ```
     /// use livebuf::{Offsets, json};

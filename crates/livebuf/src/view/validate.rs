@@ -201,7 +201,7 @@ impl<'a, M: Mode> Doc<'a, M> {
         Ok(unsafe { self.assume_valid() })
     }
 
-    /// Validates, and tells where the bytes are, by as much scratch memory as
+    /// Validates, and tells where the bytes are, with as much scratch memory as
     /// [`validate_in`](Self::validate_in).
     ///
     /// # Errors
@@ -366,7 +366,8 @@ impl<'a, M: Mode> Value<'a, M> {
             walk.shapes()?;
             walk.one_column(self.raw(), places)?;
         }
-        // SAFETY: as in `validate`.
+        // SAFETY: the column was just validated, with all below it and the shapes. The view borrows
+        // the bytes, so nobody writes them.
         Ok(Some(unsafe { column.assume_valid() }))
     }
 }
@@ -391,7 +392,7 @@ struct Validator<'a, 's> {
     holes: u64,
     /// Cells of shared text that was seen to be UTF-8 lately.
     texts: [u64; 16],
-    /// Where one column alone is checked: its place in each table that is still on the way to it.
+    /// If only one column is checked: its place in each table that is still on the way to it.
     only: &'s [u32],
     /// That column, once it was found: its table, and its place there.
     chosen: Option<(Table, u32)>,
@@ -426,7 +427,7 @@ fn any(map: &mut [u8], offset: u64, length: u64) -> bool {
     }
 }
 
-/// Sets all bits of a range; how many were not set before.
+/// Sets all bits of a range. Returns how many were not set before.
 fn set(map: &mut [u8], offset: u64, length: u64) -> u64 {
     let mut added = 0;
     let mut put = |byte: &mut u8, mask: u8| {
@@ -1048,9 +1049,9 @@ impl<'a, 's> Validator<'a, 's> {
         Ok(open)
     }
 
-    /// Checks an array's column, `depth` structs and lists around it: claims its data.
-    /// The header is claimed. Only a field of a table's row can be missing, and what is below an
-    /// array of fixed length that is not there. `above` tells of what its slots are below.
+    /// Checks an array's column, `depth` structs and lists around it, and claims its data. Its
+    /// header is claimed already. A slot can be missing only in a row of a table, or below an array
+    /// of fixed length that is absent. `above`: what the slots are below.
     fn column(
         &mut self,
         column: Elements,
@@ -1102,12 +1103,12 @@ impl<'a, 's> Validator<'a, 's> {
         self.claim_block(self.data, data, end - data)?;
         self.bitmaps(column, data)?;
         let (values, count) = (column.values_at(), column.count);
-        // Where slots that are used end.
+        // Where the used slots end.
         let behind = values + count as u64 * column.column.width();
         match column.column.slot() {
             SlotKind::Tagged => {
                 self.unused(values, count, column.capacity)?;
-                // Of an array by itself, the values tell.
+                // In an array by itself, this is found when its values are checked.
                 for index in 0..if depth > 0 { count } else { 0 } {
                     let raw = column.slot(self.bytes, index)?;
                     if raw.tag == TAG_HOLE && (raw.cell != 0 || !may_miss) {
@@ -1343,7 +1344,7 @@ impl<'a, 's> Validator<'a, 's> {
         run::check(self.bytes, list)
     }
 
-    /// Checks a list's offsets; the last of them.
+    /// Checks a list's offsets. Returns the last of them.
     fn offsets(&mut self, list: List, rows: u32) -> Result<u64> {
         self.column_header((list.offset + LIST_OFFSETS) as u64)?;
         let offsets = list.offsets(self.bytes)?;

@@ -1,4 +1,4 @@
-//! Entry numbers in the order of their keys, and a tree that is built of them at once.
+//! Entry numbers in the order of their keys, and a tree that is built from them at once.
 
 use super::node::ITEMS;
 use crate::error::Result;
@@ -52,8 +52,8 @@ fn first_eight(key: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// Entry numbers in the order of their keys, equal ones as they are numbered. The first of each two
-/// numbers is of use here alone.
+/// Entry numbers in the order of their keys, equal ones as they are numbered. The first number of
+/// each pair is used only here.
 pub(crate) fn ordered<'k>(
     numbers: impl ExactSizeIterator<Item = u32>,
     key: impl Fn(u32) -> &'k [u8],

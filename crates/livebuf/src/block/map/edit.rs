@@ -72,8 +72,9 @@ pub(crate) const fn tree_limit(count: u32) -> u64 {
     nodes as u64 * NODE_SIZE as u64
 }
 
-/// Makes the tree of a map that has none, of `map.used` entries. `extent` has [`tree_limit`] of them
-/// left. A key that cannot be read, or comes twice, is passed over: only damaged bytes have one.
+/// Makes the tree of a map that has none, of `map.used` entries. `extent` has [`tree_limit`] of
+/// them left. A key that cannot be read, or comes twice, is passed over: only damaged bytes have
+/// one.
 #[inline(never)]
 pub(crate) fn make_tree<S: Storage>(space: &mut Space<S>, map: &Map, extent: &mut Extent) {
     let mut map = *map;
@@ -90,7 +91,8 @@ pub(crate) fn make_tree<S: Storage>(space: &mut Space<S>, map: &Map, extent: &mu
     }
 }
 
-/// The indexes of a map that is filled at once: buckets of its hash block, and whether it has a tree.
+/// The indexes of a map that is filled at once: buckets of its hash block, and whether it has a
+/// tree.
 #[derive(Clone, Copy)]
 pub(crate) struct Fill {
     buckets: u32,
@@ -364,9 +366,9 @@ pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<InsertP
     })
 }
 
-/// The same where the hash block was asked before: `found`. Returns the entry that has the key;
-/// where there is none, `plan` is made.
-// The plan is made in its place: one that was just written by parts is slow to move.
+/// The same if the hash block was asked before and answered `found`. Returns the entry that has the
+/// key; if there is none, makes `plan`.
+// The plan is made in its place, because one that was just written in parts is slow to move.
 #[inline]
 pub(crate) fn plan_insert_after(
     bytes: &[u8],
@@ -411,7 +413,7 @@ fn fits(bytes: &[u8], map: &Map, plan: &InsertPlan) -> bool {
 
 /// Appends an entry to the map that this was planned for; returns its number. `extent` has at least
 /// [`fresh`](InsertPlan::fresh) bytes left, and [`claim`](InsertPlan::claim) was called. The value
-/// is not written where it is not in cells.
+/// is written only if values are in cells.
 pub(crate) fn insert<S: Storage>(
     space: &mut Space<S>,
     map: &Map,
@@ -440,8 +442,8 @@ pub(crate) fn insert<S: Storage>(
     number
 }
 
-/// Gives a map another hash block, with all entries and one that was just added. Returns whether each
-/// found a place.
+/// Gives a map another hash block, with all entries and one that was just added. Returns whether
+/// each found a place.
 #[cold]
 fn new_hash<S: Storage>(
     space: &mut Space<S>,
@@ -460,7 +462,7 @@ fn new_hash<S: Storage>(
 }
 
 /// Writes entry `number` of a map that has room; it is neither counted nor indexed yet. Its value
-/// is not written where it is not in cells.
+/// is written only if values are in cells.
 #[inline]
 pub(crate) fn put_entry<S: Storage>(
     space: &mut Space<S>,
@@ -634,7 +636,7 @@ pub(crate) fn remove<S: Storage>(space: &mut Space<S>, map: &Map, plan: &RemoveP
     space.write_u64(map.keys.at(*number), 0);
     let map = Map { live: map.live.saturating_sub(1), ..*map };
     if map.live == 0 {
-        // Its marks may say that the tree has keys, which is gone.
+        // Its marks may say that the tree has keys, but the tree is gone.
         hash::drop_block(space, &map);
     }
     let Some(cells) = map.cells else {
@@ -680,7 +682,7 @@ pub(crate) fn squeeze<S: Storage>(space: &mut Space<S>, map: &Map) {
     if gives_back {
         give_back(space, &Map { used, ..*map });
     }
-    // In a tree's map entries have other numbers.
+    // In a map with a tree, the hash block does not know the entries' new numbers yet.
     if gives_back || squeezes && map.root != 0 {
         hash::renew(space, map.at);
     }

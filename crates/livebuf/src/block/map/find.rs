@@ -72,20 +72,20 @@ fn find_value_slowly(bytes: &[u8], map: u32, key: &[u8]) -> Result<Raw> {
     }
 }
 
-/// What the hash block of the map at `map` says of a key. `PERHAPS` also where that is no map with
-/// a hash block, and where bytes are damaged: who looks further then learns which. The small build
-/// always looks further.
+/// What the hash block of the map at `map` says of a key. `PERHAPS` also if that is no map with a
+/// hash block, or if bytes are damaged: the caller then searches on, and gets the error. The small
+/// build always searches on.
 ///
 /// The counts of the map are not checked against each other: no matter which they are, only bytes
 /// of the document are read.
-// Apart, and without errors: a look-up takes 40 instructions less so.
+// A function of its own, and without errors: this saves 40 instructions of a look-up.
 #[cfg_attr(feature = "small", inline(always))]
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(never))]
 pub(crate) fn look_up(bytes: &[u8], map: u32, key: &[u8]) -> ByHash {
     first_look(bytes, map, key).unwrap_or_else(|| second_look(bytes, map, key))
 }
 
-/// The same by one candidate at most. `None` where that does not decide. Nearly all keys are the
+/// The same with one candidate at most. `None` if that does not decide. Nearly all keys are the
 /// first candidate of their home. This needs no stack frame.
 #[inline]
 pub(crate) fn first_look(bytes: &[u8], map: u32, key: &[u8]) -> Option<ByHash> {
@@ -260,8 +260,8 @@ pub(super) fn seek(bytes: &[u8], keys: Keys, root: u32, target: SeekTarget<'_>) 
     let mut path = Path::EMPTY;
     let (mut offset, mut node) = (root, Node::load(bytes, root)?);
     loop {
-        // Before `low` are the items whose first key is at most the target (in a leaf: below it), of
-        // an inner node always item 0. From `high` on the others.
+        // Before `low` are the items whose first key is at most the target (in a leaf: below it),
+        // of an inner node always item 0. From `high` on the others.
         let (mut low, mut high) = (usize::from(node.level > 0), node.count);
         let mut found = None;
         while low < high {
@@ -331,7 +331,7 @@ impl Range {
         Range::between(bytes, map, Some((SeekTarget::at(prefix), false)), Some((end, false)))
     }
 
-    /// From a target (the flag: without an equal key) to a target (with it).
+    /// The entries between two targets. The flags: without an equal key; with an equal one.
     fn between(
         bytes: &[u8],
         map: &Map,
@@ -369,7 +369,7 @@ impl Range {
                 path
             }
         };
-        // In a tree of even depth paths order as their items do.
+        // All leaves are equally deep, so paths are in the order of their items.
         let left = if front.items > back.items { 0 } else { map.live };
         Ok(Range { front, back, left })
     }

@@ -5,8 +5,8 @@
 //!  bucket   [12 fingerprints][mark][0 0 0][12 entry numbers]
 //! ```
 //!
-//! A key is in its home bucket or in one of the next ones: the home's mark says how many of them its
-//! keys reach, at most 15. So a block that is three quarters full has all keys. Only where keys
+//! A key is in its home bucket or in one of the next ones: the home's mark says how many of them
+//! its keys reach, at most 15. So a block that is three quarters full has all keys. Only where keys
 //! collide on purpose, or in maps of many millions, one may be in none of these: the home's mark
 //! says so, and the map has a tree, which finds it. So colliding keys cost a search in the tree.
 
@@ -106,8 +106,8 @@ fn number(bucket: &Bucket, place: usize) -> u32 {
     words.get(BUCKET_NUMBERS as usize / 4 + place).map_or(0, |word| u32::from_le_bytes(*word))
 }
 
-/// A bit for each place with this fingerprint: the top bit of a byte. May have more behind a
-/// right one.
+/// A bit for each place with this fingerprint: the top bit of a byte. Bits above a right one may be
+/// wrong.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn matches(bucket: &Bucket, fingerprint: u8) -> [u64; 2] {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -140,7 +140,7 @@ fn first_place(places: u64) -> usize {
 pub(crate) struct ByHash {
     /// The entry's number, or [`NO_ENTRY`].
     entry: u32,
-    /// Where the values' cells are; [`ELSEWHERE`], or 0 where the block does not know.
+    /// Where the values' cells are; [`ELSEWHERE`] for none, and 0 if the block does not know.
     data: u32,
 }
 
@@ -150,7 +150,7 @@ const NO_ENTRY: u32 = u32::MAX;
 const ELSEWHERE: u32 = 1;
 
 impl ByHash {
-    /// Only the tree may know, or the entries.
+    /// The block does not know: ask the tree, or look through the entries.
     pub(crate) const PERHAPS: ByHash = ByHash { entry: NO_ENTRY, data: 0 };
 
     #[inline]
@@ -248,8 +248,8 @@ pub(crate) fn encoded_buckets(entries: u32) -> u32 {
 }
 
 /// Fills buckets, which are zero, with `count` entries. Tells `twice` of each key that comes again:
-/// the entry that has it, and the one that has it, too. Returns whether each key found a place. Only
-/// then `twice` was told of all.
+/// the entry that has it, and the later one. Returns whether each key found a place; only then
+/// `twice` was told of all.
 #[cfg(feature = "alloc")]
 pub(crate) fn fill<'k>(
     buckets: &mut [u8],
@@ -319,10 +319,11 @@ pub(super) const fn first_buckets(live: u32) -> u32 {
 
 /// Whether all keys of a map that has no tree are sure to fit twice the buckets.
 ///
-/// What has a home in one bucket then has it in one of two, next to each other. Where a key found no
-/// place, its home would lie in a run of at least 16 full buckets, behind one that is not full. All
-/// 12n keys of such a run of n, and this key, had homes in at most n / 2 + 1 buckets before. If each
-/// key was at most six from home, all but the new one were in n / 2 + 7 buckets, which is too few.
+/// What has a home in one bucket then has it in one of two, next to each other. Where a key found
+/// no place, its home would lie in a run of at least 16 full buckets, behind one that is not full.
+/// All 12n keys of such a run of n, and this key, had homes in at most n / 2 + 1 buckets before. If
+/// each key was at most six from home, all but the new one were in n / 2 + 7 buckets, which is too
+/// few.
 pub(super) fn fits_twice(bytes: &[u8], map: &Map) -> bool {
     (0..map.buckets).all(|bucket| {
         let mark = load_u8(bytes, bucket_at(map, bucket) + u64::from(BUCKET_MARK));
@@ -424,7 +425,7 @@ pub(super) fn locate(bytes: &[u8], map: &Map, entry: u32, key: &[u8]) -> Option<
 }
 
 /// The first place in the buckets of a key of this hash that `is_it` agrees to: where its bucket
-/// is, the place in it, and the entry. Places that seem to have the fingerprint are asked for.
+/// is, the place in it, and the entry. It is asked of places that only seem to fit, too.
 #[inline]
 pub(super) fn find_place(
     bytes: &[u8],
@@ -508,8 +509,8 @@ pub(super) fn each_number<S: Storage>(
 }
 
 /// Gives a map's block the buckets that its entries need: at most twice so many, none for few. It
-/// keeps its place, and the rest is freed. Where the map has a tree, it is filled anew, since the
-/// entries have other numbers.
+/// keeps its place, and the rest is freed. If the map has a tree, the block is filled again, since
+/// the entries have other numbers.
 pub(super) fn renew<S: Storage>(space: &mut Space<S>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
     let needed = if map.used <= FEW_ENTRIES { 0 } else { first_buckets(map.live) };
@@ -560,8 +561,8 @@ fn fits<S: Storage>(space: &mut Space<S>, map: &Map, buckets: u32) -> bool {
 
 // --- checking ---------------------------------------------------------------
 
-/// Checks that each live entry is where the marks say, or in no bucket where they say so and the
-/// map has a tree, and that there is nothing else. Where it has none, that no key comes twice.
+/// Checks that each live entry is where the marks say, or in no bucket if they say so and the map
+/// has a tree, and that there is nothing else. Without a tree, also that no key comes twice.
 pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
     check_bounds(bytes, map)?;
     let damaged = |bucket| Error::new(ErrorKind::BadIndex, bucket_at(map, bucket));
@@ -608,11 +609,11 @@ pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
             None => return Err(damaged(hashed.home)),
         }
     }
-    // A place that is no live entry's, or an entry twice.
+    // Else a place is that of no live entry, or an entry has two.
     if filled == 0 { Ok(()) } else { Err(Error::new(ErrorKind::BadIndex, start)) }
 }
 
-/// Whether an entry has a place where its home's mark says. `None` where it has to have one.
+/// Whether an entry is where its home's mark says. `None` if it must be there and is not.
 fn is_placed(
     bytes: &[u8],
     map: &Map,
@@ -629,11 +630,11 @@ fn is_placed(
             let place = first_place(places);
             places &= places - 1;
             let other = number(bucket, place);
-            // What looks like a candidate behind a right one may be another.
+            // Candidates above a right one may be wrong, so the fingerprint is compared.
             if other == entry && bucket[place] == fingerprint {
                 return Ok(Some(true));
             }
-            // Of two entries with one key, one comes before the other here.
+            // Of two entries with one key, one meets the other here.
             let is_before = map.root == 0 && other < map.used && other != entry;
             if is_before && map.keys.text(bytes, other)? == key {
                 return Err(Error::new(ErrorKind::DuplicateKey, bucket_at(map, at)));
@@ -682,8 +683,8 @@ mod tests {
         }
     }
 
-    /// What of a hash is used: the number that gives the home, but for bits that no count of buckets
-    /// reaches, and the fingerprint.
+    /// What of a hash is used: the number that gives the home, but for bits that no count of
+    /// buckets reaches, and the fingerprint.
     fn used_bits(key: &[u8]) -> u64 {
         let (a, b) = hash(key);
         u64::from((a ^ b) >> 6) << 8 | u64::from(mix((a, b), 0).1 >> 24)
@@ -713,7 +714,8 @@ mod tests {
         }
     }
 
-    /// Sets of keys that are alike, as programs have them: all fit, and spread as random numbers do.
+    /// Sets of keys that are alike, as programs have them: all fit, and spread as random numbers
+    /// do.
     #[test]
     fn keys_that_are_alike_spread_evenly() {
         type Key = fn(u64) -> String;

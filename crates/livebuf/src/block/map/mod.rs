@@ -1,23 +1,23 @@
 //! Maps: objects too big for a record (FORMAT 7).
 //!
-//! Keys and values in insertion order, which is that of the members, and up to two indexes of entry
-//! numbers over them. The hash block (`hash.rs`) finds a key by one bucket, one entry and one
-//! comparison. The tree has the order of the keys' bytes: it is made when that is asked for, and
-//! for keys that collide in the hash block. So no choice of keys makes a search slow. Few entries
-//! have neither, and are searched one after another.
+//! A map has keys and values in insertion order, which is that of its members, and up to two
+//! indexes of entry numbers. The hash block (`hash.rs`) finds a key with one bucket, one entry and
+//! one comparison. The tree is sorted by the keys' bytes. It is made if that order is asked for,
+//! and for keys that collide in the hash block, so no choice of keys makes a search slow. A map of
+//! few entries has neither, and is searched entry by entry.
 //!
 //! ```text
 //!  map     [4 0 0 0][live][hash][buckets][capacity][keys][root][0][header of the values]
 //!  keys    [key cell] × capacity
 //! ```
 //!
-//! The values are a column of their own: value i belongs to entry i. Its header is part of the map's.
-//! It has cells, or the rows of a table if the values are similar objects.
+//! The values are a column of their own: value i belongs to entry i. Its header is part of the
+//! map's. It has cells, or the rows of a table if the values are similar objects.
 //!
-//! Invariants: `live` ≤ `used`, the count of values, ≤ `capacity`; an entry below `used` with key cell
-//! 0 is a hole, its value is null, and the last used entry is none. If there is a tree, every live
-//! entry is in exactly one leaf item. Else every live entry is in the hash block, if there is one.
-//! Else `used` is at most 16. Calls go `edit, bulk, check → find → hash, node`.
+//! Invariants: `live` ≤ `used`, the count of values, ≤ `capacity`; an entry below `used` with key
+//! cell 0 is a hole, its value is null, and the last used entry is no hole. If there is a tree,
+//! every live entry is in exactly one leaf item. Else every live entry is in the hash block, if
+//! there is one. Else `used` is at most 16. Calls go `edit, bulk, check → find → hash, node`.
 
 #[cfg(feature = "alloc")]
 mod bulk;
@@ -104,7 +104,7 @@ pub(crate) const fn keys_size(count: u32) -> u64 {
     8 * count as u64
 }
 
-/// Where the values lie that are a column of cells: the offset of its data.
+/// Where the values lie if they are a column of cells: the offset of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cells(pub(crate) u32);
 
@@ -192,7 +192,8 @@ impl Map {
     }
 
     /// Checks that all keys can be read, and bounds their bytes by those of the document: sorting
-    /// them takes time by their lengths. In a damaged document many entries could have one long key.
+    /// them takes time by their lengths. In a damaged document many entries could have one long
+    /// key.
     pub(crate) fn check_keys(&self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes.len() as u64;
         for number in 0..self.used {
