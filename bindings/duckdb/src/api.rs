@@ -46,7 +46,7 @@ impl Type {
     }
 
     pub(crate) fn decimal(width: u8, scale: u8) -> Type {
-        // SAFETY: numbers only.
+        // SAFETY: it takes two numbers, and no pointers.
         Type(unsafe { duckdb_create_decimal_type(width, scale) })
     }
 
@@ -59,7 +59,7 @@ impl Type {
         let mut types: Vec<_> = fields.iter().map(|(_, kind)| kind.0).collect();
         let mut names: Vec<_> = fields.iter().map(|(name, _)| name.as_ptr()).collect();
         let count = fields.len() as idx_t;
-        // SAFETY: both have so many elements, which DuckDB copies.
+        // SAFETY: both have `count` elements, which DuckDB copies.
         Type(unsafe { duckdb_create_struct_type(types.as_mut_ptr(), names.as_mut_ptr(), count) })
     }
 
@@ -95,7 +95,7 @@ pub(crate) struct Vector<'a> {
     raw: duckdb_vector,
     rows: usize,
     id: Id,
-    /// Made writable already.
+    /// The bits of its rows, once they are writable; else null.
     validity: *mut u64,
     lives: PhantomData<&'a ()>,
 }
@@ -131,7 +131,7 @@ impl<'a> Texts<'a> {
 
 impl<'a> Vector<'a> {
     /// # Safety
-    /// The vector is flat, has room for so many rows, and lives for `'a`.
+    /// The vector is flat, has room for `rows` rows, and lives for `'a`.
     pub(crate) unsafe fn new(raw: duckdb_vector, rows: usize) -> Vector<'a> {
         // SAFETY: the vector lives. The type is a copy.
         let id = unsafe {
@@ -178,8 +178,8 @@ impl<'a> Vector<'a> {
         if self.rows == 0 {
             return Ok(&mut []);
         }
-        // SAFETY: such vectors have a value of that width for each row. Whatever is there are
-        // numbers, but for booleans and texts.
+        // SAFETY: such vectors have a value of that width for each row. They are set to zero first,
+        // which is a value of each of these types.
         unsafe {
             let data = duckdb_vector_get_data(self.raw).cast::<T>();
             std::ptr::write_bytes(data, 0, self.rows);
@@ -321,14 +321,14 @@ impl<'a> Chunk<'a> {
     /// Rows that are going to be filled: as many as a vector has room for, at most.
     pub(crate) fn set_rows(&mut self, rows: usize) {
         self.rows = rows.min(most_rows());
-        // SAFETY: vectors have room for so many.
+        // SAFETY: vectors have room for this many.
         unsafe { duckdb_data_chunk_set_size(self.raw, self.rows as idx_t) };
     }
 }
 
 /// Rows that a vector has room for.
 pub(crate) fn most_rows() -> usize {
-    // SAFETY: a number.
+    // SAFETY: it takes nothing, and returns a number.
     unsafe { duckdb_vector_size() as usize }
 }
 

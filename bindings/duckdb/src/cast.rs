@@ -102,7 +102,7 @@ unsafe extern "C" fn same(
 /// Casts each row. A row that cannot be is NULL for `TRY_CAST`, else an error.
 ///
 /// # Safety
-/// The vectors are flat, and have so many rows.
+/// The vectors are flat, and have `count` rows.
 #[allow(unsafe_code)]
 unsafe fn cast(
     info: duckdb_function_info,

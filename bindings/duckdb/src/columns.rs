@@ -91,7 +91,7 @@ pub(crate) fn kind(field: &Field) -> Type {
     }
 }
 
-/// The column that holds what two files have under one name; none where there is no such type.
+/// The column that holds what two files have under one name; none if there is no such type.
 pub(crate) fn merged(one: &Field, other: &Field) -> Option<Field> {
     use DataType::{Decimal128, Float64, Int64, List, Null, Struct, UInt64};
     let kind = match (one.data_type(), other.data_type()) {

@@ -18,7 +18,7 @@ struct Call {
     files: Vec<String>,
     pointer: String,
     fields: Vec<Field>,
-    /// Whether a column behind these has each row's file.
+    /// Whether a column after these has each row's file.
     filename: bool,
     /// How many rows there are, and whether all files were looked at.
     rows: (u64, bool),
@@ -301,7 +301,7 @@ unsafe extern "C" fn bind(info: duckdb_bind_info) {
 /// Begins a run.
 ///
 /// # Safety
-/// Only DuckDB calls it, behind [`bind`].
+/// Only DuckDB calls it, after [`bind`].
 #[allow(unsafe_code)]
 unsafe extern "C" fn init(info: duckdb_init_info) {
     let done = caught(|| {
@@ -335,7 +335,7 @@ unsafe extern "C" fn local_init(info: duckdb_init_info) {
 /// Fills a chunk.
 ///
 /// # Safety
-/// Only DuckDB calls it, behind [`init`] and [`local_init`].
+/// Only DuckDB calls it, after [`init`] and [`local_init`].
 #[allow(unsafe_code)]
 unsafe extern "C" fn run(info: duckdb_function_info, output: duckdb_data_chunk) {
     let done = caught(|| {

@@ -95,7 +95,7 @@ fn decimal<'py>(py: Python<'py>, text: &str) -> Held<Bound<'py, PyAny>> {
     }
 }
 
-// PyO3's own constructors panic where memory runs out.
+// PyO3's own constructors panic if memory runs out.
 
 #[inline]
 fn int(py: Python<'_>, value: i64) -> Held<Bound<'_, PyAny>> {
@@ -139,9 +139,9 @@ fn other<'py>(py: Python<'py>, value: &Value<'_, Checked>) -> Held<Bound<'py, Py
     Ok(extended::to_python(py, &value)?)
 }
 
-/// How many values a document of so many bytes may become by default: as many as a valid one
-/// can have (FORMAT 6.1). In damaged documents values can alias, so that a few bytes stand for
-/// objects without end.
+/// How many values a document of this size may become by default: as many as a valid one can have
+/// (FORMAT 6.1). In damaged documents values can alias, so that a few bytes stand for objects
+/// without end.
 pub(crate) fn default_budget(bytes: usize) -> u64 {
     Allowance::VALUES * bytes as u64
 }
@@ -187,7 +187,7 @@ struct Keys<'py> {
 /// same keys again and again, and Python keeps the hash of a string in it.
 struct KnownKeys([Option<Py<PyString>>; 1024]);
 
-/// Whoever decodes has them all to itself. Others make new strings meanwhile.
+/// One thread at a time decodes with them. Others make new strings meanwhile.
 static KNOWN_KEYS: Mutex<KnownKeys> = Mutex::new(KnownKeys([const { None }; 1024]));
 
 /// Longer keys are not kept.
@@ -218,7 +218,7 @@ impl KnownKeys {
     }
 }
 
-/// With so many keys or more, a dict would be resized while it is filled.
+/// With this many keys or more, a dict would be resized while it is filled.
 const MANY_KEYS: usize = 6;
 
 /// Levels that are read by recursion. Deeper levels wait on the heap, so that no document
@@ -229,7 +229,7 @@ const RECURSION: u32 = 64;
 struct Decoder<'py> {
     py: Python<'py>,
     keys: HashMap<u32, Rc<Keys<'py>>>,
-    /// None where somebody else has them.
+    /// `None` while another thread has them.
     known: Option<MutexGuard<'static, KnownKeys>>,
     /// Values of objects that are not complete yet.
     values: Vec<Bound<'py, PyAny>>,

@@ -27,7 +27,7 @@ const MANY: &str = "the document was changed in too many places at once; look it
 const NO_MEMORY: &str = "there was no memory to follow what an edit moved; look it up again";
 const MOVED: &str = "a patch moved it; look it up again";
 
-/// A document of at most so many bytes is validated in some microseconds.
+/// A document of at most this many bytes is validated in some microseconds.
 const SMALL: usize = 4096;
 
 impl Document {
@@ -279,7 +279,7 @@ type Work<'w> = dyn FnMut(&mut Editor<Memory>, NodeId, &mut Done) -> Held<()> + 
 
 /// Several edits of a container, of which all are made or none.
 pub(crate) enum Edits<'a> {
-    /// What lies from the first index on, so many elements, is replaced by others.
+    /// From the first index on, this many elements are replaced by others.
     Splice(usize, usize, &'a [Given<'a>]),
     /// Elements are set.
     Elements(&'a [usize], &'a [Given<'a>]),
@@ -288,12 +288,12 @@ pub(crate) enum Edits<'a> {
 }
 
 impl Edits<'_> {
-    /// What all edits ask for but room. Nothing is changed.
+    /// Checks all that the edits need, except room. Nothing is changed.
     fn check(&self, editor: &Editor<Memory>, node: NodeId) -> livebuf::Result<()> {
         match *self {
             Edits::Splice(first, removed, items) => {
                 let array = editor.value(node)?.as_array()?;
-                // An array within a tensor keeps its length. To add an element that is there asks that.
+                // In a tensor an array keeps its length: a check to add an element reports that.
                 if let Some(array) = array
                     && removed != items.len()
                     && array.tensor()?.is_some()
@@ -661,7 +661,7 @@ fn arrange(py: Python<'_>, state: &State, kept: &[(&View, NodeId)]) -> Held<()> 
     Ok(())
 }
 
-/// What only handles of one container have in common, if they are of now.
+/// What handles of one container have in common, and no others, if they are current.
 fn place_of(node: NodeId) -> u64 {
     node.to_words()[0]
 }

@@ -67,8 +67,8 @@ thread_local! {
 /// Bigger documents stay where they were encoded.
 const KEPT_DOCUMENT: u64 = 1 << 20;
 
-/// An encoder with more memory is not kept. To get that memory from the system anew takes a sixth of
-/// the time of a list of ten thousand objects.
+/// An encoder with more memory is not kept. To get that memory from the system again takes a sixth
+/// of the time of a list of ten thousand objects.
 const KEPT_ENCODER: usize = 4 << 20;
 
 /// Encodes a Python object, in memory of its own.
@@ -118,7 +118,7 @@ fn encode<R>(
     options: EncodeOptions,
     finish: impl FnOnce(&mut Encoder<Memory>) -> livebuf::Result<(PyResult<R>, bool)>,
 ) -> PyResult<R> {
-    // A `default` that comes back here finds none, and takes a new one.
+    // If `default` calls this function, it finds no walk, and makes a new one.
     let mut walk = KEPT.take().unwrap_or_else(|| Box::new(ObjectWalk::new(None)));
     walk.encoder.set_options(options);
     walk.default = default;
@@ -312,7 +312,7 @@ struct ObjectWalk {
 pub(crate) fn text<'a>(string: Borrowed<'a, '_, PyAny>) -> PyResult<&'a str> {
     // From 3.14 on, Python does not say of what kind a string is.
     #[cfg(not(any(feature = "abi3", Py_3_14)))]
-    // SAFETY: a string; one of this kind has its ASCII characters right behind its header.
+    // SAFETY: a string; one of this kind has its ASCII characters right after its header.
     unsafe {
         let object = string.as_ptr();
         if ffi::PyUnicode_IS_COMPACT_ASCII(object) != 0 {
@@ -438,7 +438,7 @@ impl ObjectWalk {
 
     fn enter(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         let depth = self.containers.len();
-        // Looked for where it is deep, which few objects are.
+        // A circle is looked for only at some depth, which few objects reach.
         if depth >= 128 && depth.is_multiple_of(64) && self.containers.contains(&object.as_ptr()) {
             return fail("the object contains itself".into());
         }
@@ -505,7 +505,7 @@ impl ObjectWalk {
         }
     }
 
-    /// A key that is no object that came here before.
+    /// A key that is not an object that was met before.
     #[inline(never)]
     fn unknown_key(&mut self, key: Borrowed<'_, '_, PyAny>, expected: usize) -> Encoded {
         // SAFETY: a live object.
@@ -521,7 +521,7 @@ impl ObjectWalk {
             false => self.odd_key(key)?,
         };
         self.encoder.key(name)?;
-        // Likely to come again where it came twice.
+        // A key that came twice is likely to come again.
         if is_text && expected != 0 && self.encoder.key_list() as usize == expected {
             let length = self.keys.len().max(expected + 1);
             self.keys.resize_with(length, || None);
@@ -870,7 +870,7 @@ impl ObjectWalk {
                 }
                 _ => object.call_method0(intern!(py, "item"))?,
             };
-            // What `item` leaves as it is has no Python type.
+            // If `item` returns the same type, Python has none for it.
             if item.get_type().is(object.get_type()) {
                 return Ok(false);
             }
@@ -906,7 +906,7 @@ impl ObjectWalk {
         let export = Export::new(&whole)?;
         match Tensor::from_bytes(column, &shape, export.as_bytes()) {
             Ok(tensor) => self.encoder.tensor(&tensor).map(|()| true).map_err(Into::into),
-            // Of no dimension, or of too many, or of no length but in the first.
+            // It has no dimension or too many, or a length of 0 in another one than the first.
             Err(_) => Ok(false),
         }
     }

@@ -244,7 +244,7 @@ fn refused(error: Option<&livebuf::Error>) -> Option<PyErr> {
     }
 }
 
-/// A vector with room for so many.
+/// An empty vector with room for `count` values.
 pub(crate) fn room_for<T>(count: usize) -> Held<Vec<T>> {
     Ok(livebuf::raw::vec_for(count)?)
 }

@@ -87,7 +87,7 @@ pub(crate) struct Rows {
 impl Rows {
     pub(crate) const ALL: Rows = Rows { start: 0, stop: usize::MAX };
 
-    /// How many of so many rows these are.
+    /// How many of `length` rows these are.
     pub(crate) fn count(self, length: usize) -> usize {
         self.stop.min(length).saturating_sub(self.start)
     }
@@ -132,7 +132,7 @@ impl Slots {
 
     /// A copy, and what numpy makes of it.
     fn copied(self, then: Then) -> Copied {
-        // SAFETY: they lie there, and are of types without padding. Who made this holds the lock.
+        // SAFETY: the numbers lie there, of types without padding, and the caller holds the lock.
         let bytes = unsafe { std::slice::from_raw_parts(self.start, self.length()) };
         Copied::Stored { bytes: bytes.to_vec(), format: self.format, shape: self.shape, then }
     }
@@ -679,7 +679,7 @@ pub(crate) fn numbers(
         if numbers.writable {
             state.editor()?.storage().lend(slots.start, slots.length());
         }
-        // Who asks for no shape takes the numbers for a run of bytes, which they are.
+        // A consumer that asks for no shape takes the numbers as a run of bytes, which they are.
         let dimensions = if flags & ffi::PyBUF_ND == 0 { 1 } else { slots.shape.len() };
         let layout = Box::into_raw(Box::new(Layout::new(&slots.shape, slots.size)));
         // SAFETY: the caller passes a structure to fill. Memory and layout stay until the
@@ -815,7 +815,7 @@ impl Numbers {
                 Some(array)
             }
             Made::Copy(array) => Some(array),
-            // Who names a type has said what becomes of the numbers.
+            // A caller who names a type has said what becomes of the numbers.
             Made::Rounded if dtype.is_none() => return Made::Rounded.array(py),
             Made::Null(_) | Made::Rounded | Made::Other => None,
         };

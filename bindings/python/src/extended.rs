@@ -168,7 +168,7 @@ impl Class {
             Class::Date => date(object)?.into(),
             Class::Time => time(object)?.into(),
             Class::DateTime => {
-                // pandas' is no moment, and does not equal itself.
+                // pandas' `NaT` is no moment, and does not equal itself.
                 if !object.is_exact_instance_of::<PyDateTime>() && object.ne(object)? {
                     return Ok(Read::Null);
                 }
@@ -203,7 +203,7 @@ pub(crate) fn plain(object: Borrowed<'_, '_, PyAny>) -> Option<Extended> {
     }
 }
 
-/// An attribute of an object whose class may define it anew.
+/// An attribute of an object whose class may override it.
 fn part<'py, T>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<T>
 where
     T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
@@ -406,7 +406,7 @@ pub(crate) fn order(one: &Extended, other: &Extended) -> Option<Ordering> {
 }
 
 pub(crate) fn order_of_decimals(one: Decimal, other: Decimal) -> Ordering {
-    // The part behind the point with all digits, which 128 bits hold.
+    // The part after the point with all digits, which 128 bits hold.
     let parts = |value: Decimal| {
         let one = 10i128.pow(value.scale().into());
         let all = 10i128.pow(u32::from(Decimal::DIGITS - value.scale()));

@@ -19,7 +19,7 @@ pub(crate) struct Fields {
     pub(crate) as_array: bool,
     /// The value that stands for a missing field.
     pub(crate) unset: Option<Py<PyAny>>,
-    /// What gives what is stored instead, of an object.
+    /// A function of the object that returns what is stored instead.
     pub(crate) method: Option<Py<PyAny>>,
     /// How pydantic writes a model.
     pub(crate) model: Option<Model>,
@@ -49,7 +49,7 @@ impl Slots {
         let mut offsets = Vec::new();
         // SAFETY: a live type.
         let getter = unsafe { (*pointer).tp_getattro };
-        // Other getters do as they like.
+        // A class with a getter of its own may do anything.
         let usual: ffi::getattrofunc = ffi::PyObject_GenericGetAttr;
         let is_usual = getter.is_some_and(|getter| std::ptr::fn_addr_eq(getter, usual));
         for (_, name) in names.iter().filter(|_| is_usual) {

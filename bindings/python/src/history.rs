@@ -72,9 +72,9 @@ impl Taken<'_> {
 /// How an edit moved what is in a container to other places in it.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Move {
-    /// So many elements were inserted before an index.
+    /// This many elements were inserted before an index.
     Inserted(usize, usize),
-    /// So many elements were removed from an index on.
+    /// This many elements were removed from an index on.
     Removed(usize, usize),
     Swapped(usize, usize),
     /// Of each element, where it is now.
@@ -84,7 +84,7 @@ pub(crate) enum Move {
 }
 
 impl Move {
-    /// Where an element is afterwards; `None` where it was removed.
+    /// Where an element is afterwards; `None` if it was removed.
     pub(crate) fn follow(&self, index: usize) -> Option<usize> {
         Some(match self {
             Move::Inserted(at, count) if index >= *at => index + count,

@@ -24,8 +24,8 @@ use pyo3::prelude::*;
 /// A thread may also keep the lock from one call to the next, for a transaction
 /// ([`Guard::keep`]). Its own calls then come in, and those of others wait.
 ///
-/// Who waits looks for signals now and then, so that Ctrl-C ends it. Their handlers are Python
-/// code, which may look at the value itself. So nobody stands in the queue while they run.
+/// A thread that waits looks for signals now and then, so that Ctrl-C ends the wait. Handlers are
+/// Python code, which may look at the value. So a thread leaves the queue while its handlers run.
 ///
 /// While a thread has the lock it must run no code that could come back here: it would wait for
 /// itself. Builds with debug assertions panic then.
@@ -56,7 +56,7 @@ struct Waiting {
 /// How long others may take the lock before a thread that waits for it.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// How long a thread that waits looks for no signals.
+/// How long a thread waits before it looks for signals.
 const SLICE: Duration = Duration::from_millis(50);
 
 // SAFETY: only attached threads touch the flag, the queue and the numbers, one at a time. Only
@@ -66,10 +66,10 @@ unsafe impl<T: Send> Sync for Lock<T> {}
 
 /// What a thread may keep locked from one call to the next.
 pub(crate) trait Kept {
-    /// Who calls. Finding out may run Python code, so no lock is held meanwhile.
+    /// The caller. Finding out may run Python code, so no lock is held meanwhile.
     type Caller;
 
-    /// Whether [`enter`](Self::enter) must know who calls.
+    /// Whether [`enter`](Self::enter) must know the caller.
     fn asks(&self) -> bool;
 
     fn caller(py: Python<'_>) -> Self::Caller;
@@ -154,7 +154,7 @@ impl<T: Send + Kept> Lock<T> {
         let since = Instant::now();
         loop {
             let waiting = Waiting { number, thread: thread::current(), since };
-            // Who waited before and looked for signals meanwhile keeps its turn.
+            // A thread that left the queue to look for signals keeps its turn.
             let queue = self.queue();
             let at = queue.partition_point(|other| other.since <= since);
             queue.insert(at, waiting);

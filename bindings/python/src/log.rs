@@ -88,10 +88,10 @@ struct GroupsMet {
     identity: [u8; 8],
     types: Arc<Types>,
     spans: Mutex<HashMap<Vec<String>, Spans>>,
-    /// In how many of the first groups no row has a key with dots in it.
+    /// For a key with dots in it, how many of the first groups have no row with it.
     absent: Mutex<HashMap<String, usize>>,
-    /// The rows that are no group yet, of as many bytes of the file. They lie in many frames, and
-    /// each export needs them twice: for its schema and for its rows.
+    /// The rows that are not in a group yet, and the file's length then. They lie in many frames,
+    /// and each export needs them twice: for its schema and for its rows.
     tail: Mutex<Option<(u64, Group)>>,
 }
 
@@ -252,7 +252,7 @@ fn to_python(
 /// The longest pause between two tries to lock a log.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Tries again while another process has the lock, for so many seconds, or for ever.
+/// Tries again while another process has the lock, for `timeout` seconds, or for ever.
 fn waiting<R: Send>(
     py: Python<'_>,
     timeout: Option<f64>,
@@ -767,7 +767,7 @@ pub(crate) struct LogRows {
     rows: Range<u64>,
     /// The group that comes next.
     next: usize,
-    /// The rows of the one before it, and itself. None before the first one.
+    /// The rows of the group before that, and the group. `None` before the first one.
     here: Range<u64>,
     group: Option<Group>,
     /// The rest of what can be read behind the last whole group, where that is damaged.

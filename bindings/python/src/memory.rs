@@ -266,7 +266,7 @@ impl Memory {
         self.is_watched.store(true, Ordering::Relaxed);
     }
 
-    /// Tells those of changes who were told of the other memory's, from which the document moves.
+    /// Tells the recorders of the memory that the document moves from of changes here, too.
     pub(crate) fn watch_as(&self, other: &Memory) {
         for watch in other.watches() {
             self.watch(&watch);
@@ -301,7 +301,7 @@ impl Memory {
         self.is_watched.store(is_session || !watches.is_empty(), Ordering::Relaxed);
     }
 
-    /// Tells all of a change.
+    /// Tells the session and the recorders of a change.
     #[cold]
     #[inline(never)]
     fn tell(&mut self, offset: u64, length: u64) {

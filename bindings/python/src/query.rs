@@ -284,7 +284,7 @@ impl MatchPlace {
         self.above.as_ref().map_or(0, |above| above.count) + usize::from(self.last.is_some())
     }
 
-    /// The steps behind the first ones, which are so many.
+    /// The steps from number `first` on.
     fn steps_after(&self, first: usize) -> Vec<Key<'_>> {
         let mut steps = Vec::with_capacity(self.len().saturating_sub(first));
         steps.extend(self.last.iter().map(Step::get));
@@ -297,7 +297,7 @@ impl MatchPlace {
         steps
     }
 
-    /// Whether all steps of the place behind this one are of this one, too.
+    /// Whether this place has all steps of the next one.
     fn shared_by(&self, next: &MatchPlace) -> bool {
         next.len() == next.shared
     }
@@ -310,7 +310,7 @@ impl MatchPlace {
 /// Makes places of which each shares what it can with the one before.
 struct Places {
     above: Vec<Arc<Shared>>,
-    /// So many steps are made before the system is asked for memory for more.
+    /// Steps that may be made before the system is asked for memory again.
     room: usize,
 }
 
@@ -328,7 +328,7 @@ impl Default for Places {
 }
 
 impl Places {
-    /// The next one, of whose steps so many are those of the one before.
+    /// The next one, whose first `shared` steps are those of the one before.
     fn next(&mut self, steps: &[Key<'_>], shared: usize) -> livebuf::Result<MatchPlace> {
         let Some((last, above)) = steps.split_last() else {
             self.above.clear();
@@ -447,7 +447,7 @@ impl Base {
         }
     }
 
-    /// What is above the children: the view, or nothing where there is none of the root.
+    /// What is above the children: the view, or nothing if the root has none.
     fn above(&self, py: Python<'_>, step: Key<'_>) -> Above {
         match (self, step) {
             (Base::Object(object), Key::Key(key)) => {
@@ -528,7 +528,7 @@ type AllMatches = livebuf_query::Matches<'static, 'static, Checked>;
 
 /// How far a search is.
 enum Progress {
-    /// It goes on in the document's bytes. With it, where they lie.
+    /// It goes on in the document's bytes, which lie here.
     Walking(Box<AllMatches>, *const [u8]),
     /// Places that were found already.
     Found(vec::IntoIter<MatchPlace>),

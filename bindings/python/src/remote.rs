@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 pub(crate) struct Remote(pub(crate) Py<PyAny>);
 
 impl ReadAt for Remote {
-    // It holds the exception, which becomes one again.
+    // It holds the Python exception, which is raised again from it.
     type Error = io::Error;
 
     fn size(&mut self) -> io::Result<u64> {

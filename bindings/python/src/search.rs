@@ -145,7 +145,7 @@ impl<'a> Moments<'a> {
             Stored::Days(days) => days.iter().map(|&day| day.into()).fold(ends, wider),
             Stored::Microseconds(times) => times.iter().copied().fold(ends, wider),
         };
-        // Of no numbers, the least is no moment.
+        // Without numbers, `least` is beyond every moment.
         Some(Span::Others(self.value(least)?, self.value(most)?))
     }
 
@@ -259,9 +259,9 @@ pub(crate) fn find_number_text(
 
 /// A bound of a range of numbers, for each kind of number.
 pub(crate) struct Bounding {
-    /// Of the floats in the range the one next to the bound.
+    /// The float in the range that is next to the bound.
     float: f64,
-    /// The same of the integers. What `i128` has no place for is its least or greatest.
+    /// The same for integers; beyond `i128`, its least or greatest.
     integer: i128,
     exact: Exact,
 }

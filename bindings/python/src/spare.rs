@@ -1,4 +1,4 @@
-//! Memory that is kept for the end: where the system gives none, errors can still be made.
+//! Memory that is kept in reserve: if the system gives none, errors can still be made.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};

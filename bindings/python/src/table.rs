@@ -37,7 +37,7 @@ pub(crate) struct Table {
     pub(crate) source: Columnar,
     pub(crate) options: ExportOptions,
     pub(crate) copy: bool,
-    /// The keys that lead to each chosen column; all columns where there is none.
+    /// The keys that lead to each chosen column; all columns without any.
     selected: Option<Vec<Vec<String>>>,
     rows: Rows,
 }
@@ -259,7 +259,7 @@ pub(crate) fn schema_of<'py>(
     Ok(schema)
 }
 
-/// What `request` makes of the schema in a consumer's capsule; `exporter` where there is none.
+/// What `request` makes of the schema in a consumer's capsule; `exporter` if there is none.
 pub(crate) fn requested<E>(
     exporter: E,
     capsule: Option<&Bound<'_, PyCapsule>>,
@@ -691,7 +691,7 @@ impl Column {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        // A wish, which the interface lets a producer pass over.
+        // The interface lets a producer ignore this wish.
         let _ = requested_schema;
         let selected = (!self.path.is_empty()).then(|| vec![self.path.clone()]);
         let table = Table { selected, rows: self.rows, ..Table::new(self.source.clone_ref(py)) };

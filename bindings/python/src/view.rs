@@ -41,7 +41,7 @@ const ROLLED_BACK: &str = "it was made within a transaction that was rolled back
 const IN_USE: &str = "another thread used what a transaction had replaced when that was rolled \
                       back; look it up again";
 
-/// From so many bytes on, work that needs no Python objects lets other threads run.
+/// From this many bytes on, work that needs no Python objects lets other threads run.
 pub(crate) const DETACH: usize = 4096;
 
 /// What the lock protects.
@@ -435,7 +435,7 @@ impl Columnar {
     }
 }
 
-/// What is above a view, and its key or its index when it was made ([`Views`] has that of now).
+/// What is above a view, and its key or its index when it was made ([`Views`] has the current one).
 /// `Nothing` is above a view of the root. `None` stands for the root.
 pub(crate) enum Above {
     Nothing,
@@ -502,7 +502,7 @@ struct Entry {
     /// The view above; null below the root, `ROOT` for views of the root, `GONE` for those that
     /// are gone.
     above: *const View,
-    /// The index in the array above; or what the key shares with few others, with the highest bit.
+    /// The index in the array above; or, with the highest bit set, a [`mark`] of the key.
     at: u64,
 }
 
@@ -541,7 +541,7 @@ unsafe impl Sync for Views {}
 /// A container, to ask whether a view is right below it.
 #[derive(Clone, Copy)]
 pub(crate) enum Site<'a> {
-    /// That of a view; the root where there is none.
+    /// That of a view; the root if there is none.
     View(Option<&'a View>),
     Path(&'a [Step]),
 }
@@ -664,8 +664,8 @@ impl Views {
         all.extend(entries.map(|entry| unsafe { entry.view.as_ref() }));
     }
 
-    /// Calls `found` with the places in the list of those right below a container, as far as
-    /// `wanted` says of [`Entry::at`].
+    /// Calls `found` for each view right below a container whose [`Entry::at`] is `wanted`, with
+    /// its place in the list.
     fn each_below(
         &self,
         py: Python<'_>,
@@ -951,7 +951,7 @@ impl View {
 
     /// Takes the view back to a document of which a transaction was rolled back, if it was there
     /// before, as views of the root always were. Otherwise the view is gone. So it is if another
-    /// thread reads the copy just now: to wait for it here could be for ever.
+    /// thread reads the copy just now: waiting for it here could take for ever.
     fn come_back(&self, document: &Bound<'_, Document>, was_there: bool, trash: &mut Trash) {
         let py = document.py();
         let now = self.document(py);
@@ -959,7 +959,7 @@ impl View {
         // SAFETY: this thread is attached, and nobody keeps a reference into the homes.
         let homes = unsafe { &mut (*self.0.get()).homes };
         let Some(at) = homes.iter().position(|home| home.document.is(document)) else { return };
-        // Whatever is let go of may be the last to know a view, so all of it goes to the trash.
+        // What is dropped may hold the last reference to a view, so it goes to the trash.
         let mut above = None;
         for home in homes.drain(at..).rev() {
             if !home.document.is(document) {
@@ -1027,7 +1027,7 @@ impl View {
         Site::View((!self.is_root()).then_some(self))
     }
 
-    /// The view above; null where there is none.
+    /// The view above; null if there is none.
     fn above(&self) -> *const View {
         self.parent().map_or(ptr::null(), ptr::from_ref)
     }
@@ -1072,7 +1072,7 @@ impl View {
         }
     }
 
-    /// The same below the root: where the view above is a view of that.
+    /// The same below the root: if the view above is one of the root.
     pub(crate) fn below_root(&self, py: Python<'_>) -> Above {
         match &self.place().above {
             Above::Nothing => Above::Nothing,

@@ -90,7 +90,7 @@ fn put_one(doc: &mut DocBuf, path: Path<'_>, new: New<'_>, mode: Mode) -> Result
             None => Ok(()),
         };
     };
-    // From here on nothing is there. A new array has room for a first element only.
+    // Nothing is there from here on. In a new array, only the first element can be set.
     let below: Vec<&Step<'_>> = way.chain([last]).collect();
     let first = |step: &&Step<'_>| !matches!(step, Step::Index(1..) | Step::FromEnd(1..));
     if mode == Mode::Replace || !below.iter().all(first) {

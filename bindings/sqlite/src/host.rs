@@ -8,7 +8,7 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Bytes of that version's table: this function was the first to be added behind it. Later
+/// Bytes of the oldest version's table: this function was the first to be added after it. Later
 /// versions only add.
 const OLDEST_TABLE: usize = offset_of!(Table, create_filename);
 
@@ -41,7 +41,7 @@ pub(crate) fn is_interrupted() -> bool {
     }
     // SAFETY: all versions have this function in this place.
     let version = unsafe { (*api).libversion_number }.map_or(0, |version| {
-        // SAFETY: a function of SQLite that asks for nothing.
+        // SAFETY: the function takes no arguments, and may be called at any time.
         unsafe { version() }
     });
     // SAFETY: the tables of such versions have this function.
@@ -50,8 +50,8 @@ pub(crate) fn is_interrupted() -> bool {
     asked.is_some_and(|asked| unsafe { asked(db) } != 0)
 }
 
-/// What rusqlite is told as the version. It asks for the one that it has declarations of, as it
-/// looks up all functions of that. Where they are not there it needs none of them here.
+/// The version that rusqlite is told. It demands the one that it has declarations of, and looks up
+/// all functions of that. None of those that may be missing is called here.
 extern "C" fn declared() -> c_int {
     ffi::SQLITE_VERSION_NUMBER
 }
@@ -64,14 +64,14 @@ extern "C" fn declared() -> c_int {
 pub(crate) unsafe fn begin(api: *mut Table) -> Result<(), Fault> {
     // SAFETY: all versions have this function in this place.
     let asked = (!api.is_null()).then(|| unsafe { (*api).libversion_number }).flatten();
-    // SAFETY: a function of SQLite that asks for nothing.
+    // SAFETY: the function takes no arguments, and may be called at any time.
     let version = asked.map_or(0, |asked| unsafe { asked() });
     if version < OLDEST {
         return Err(Fault::Version(version));
     }
     let mut known = MaybeUninit::<Table>::zeroed();
-    // SAFETY: the host's table is of this version, or of a later one, which is longer. So many
-    // bytes are there, and fewer than rusqlite's table has.
+    // SAFETY: the host's table is of this version, or of a later one, which is longer. So these
+    // bytes are there, and they are fewer than rusqlite's table has.
     unsafe { ptr::copy_nonoverlapping(api.cast::<u8>(), known.as_mut_ptr().cast(), OLDEST_TABLE) };
     // SAFETY: zeros are a table without functions, and the host's functions are of these types.
     let mut known = unsafe { known.assume_init() };
@@ -82,7 +82,7 @@ pub(crate) unsafe fn begin(api: *mut Table) -> Result<(), Fault> {
             }
         )+ };
     }
-    // What options of SQLite's own build leave out of the table, of what is called here.
+    // Functions that are called here, and that SQLite may be built without.
     needed!(blob_open blob_bytes blob_read blob_close create_module_v2 declare_vtab vtab_config);
     known.libversion_number = Some(declared);
     let given = GIVEN.compare_exchange(ptr::null_mut(), api, Ordering::AcqRel, Ordering::Acquire);

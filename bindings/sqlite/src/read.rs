@@ -49,8 +49,8 @@ fn lb(context: &Context<'_>) -> Result<Sql, Fault> {
     Ok(blob(&doc, 0))
 }
 
-/// What `work` makes of the value at the path that is the second argument, or of the root. NULL
-/// where there is none.
+/// What `work` makes of the value at the path that is the second argument, or of the root. NULL if
+/// there is none.
 fn with_value(
     context: &Context<'_>,
     work: impl FnOnce(Value<'_>) -> Result<Sql, Fault>,

@@ -56,7 +56,7 @@ const DOCUMENT: c_int = 8;
 const SECOND: c_int = 9;
 /// The budget of a query.
 const BUDGET: c_int = 10;
-/// The value as a document. It lies behind all arguments, and is none.
+/// The value as a document. It comes after all arguments, and is not one.
 const ELEMENT: c_int = 11;
 
 /// One of the functions, as SQLite sees it: a table.
@@ -65,7 +65,7 @@ struct Function {
     /// SQLite's part, which must be the first.
     base: sqlite3_vtab,
     kind: Kind,
-    /// The connection that the table is of, which lives longer.
+    /// The table's connection, which lives longer.
     db: *mut ffi::sqlite3,
 }
 
@@ -163,7 +163,7 @@ struct Cursor {
     kind: Kind,
     db: *mut ffi::sqlite3,
     walk: Option<Walking>,
-    /// The row that is shown. None behind the last one.
+    /// The row that is shown. `None` after the last one.
     row: Option<Row>,
     rowid: i64,
 }
@@ -373,7 +373,7 @@ struct Budget {
 }
 
 impl<'a> RowWalk<'a> {
-    /// `memory`: that of another walk.
+    /// `memory` comes from an earlier walk.
     fn begun(source: &'a Source, deep: bool, memory: AloneMemory) -> Result<RowWalk<'a>, Fault> {
         let doc = Doc::open(&source.document)?;
         let alone = RefCell::new(Alone::new(doc, memory));
@@ -476,7 +476,7 @@ impl<'a> RowWalk<'a> {
         }
     }
 
-    /// Makes the row's value a document, if it is none yet.
+    /// Makes the row's value a document, if it is not one yet.
     fn make_element(&self, value: &Value<'a>) -> Result<(), Error> {
         if !self.is_made.get() {
             self.alone.borrow_mut().document(value)?;

@@ -161,7 +161,7 @@ pub(crate) fn blob(doc: &DocBuf, length: usize) -> Sql {
     Sql::Blob(bytes)
 }
 
-/// Whether SQLite can hold so many bytes.
+/// Whether SQLite can hold this many bytes.
 pub(crate) fn fits(context: &Context<'_>, bytes: u64) -> Result<(), Fault> {
     match bytes <= most_bytes(context)? {
         true => Ok(()),

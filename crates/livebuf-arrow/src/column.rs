@@ -56,7 +56,7 @@ impl Distinct {
         let (mut known, mut different, mut places) = (HashMap::new(), Vec::new(), Vec::new());
         // No code leads to further texts.
         for slot in all.iter().take(1 << 16) {
-            // Where others write it, it may be no text any more.
+            // If others write it, it may not be text any more.
             let text = match slot {
                 Some(value) => value.checked().as_str()?,
                 None => None,
@@ -205,7 +205,7 @@ fn refused(value: &Value<'_, Valid>, kind: &Type) -> Error {
         shown.truncate(end);
         shown.push('…');
     }
-    // One may look like a float, and is none.
+    // A decimal may look like a float.
     let is_decimal = value.kind() == Kind::Decimal && matches!(kind, Type::Number(_));
     let what = if is_decimal { "the decimal " } else { "" };
     Error::new(ErrorKind::Cast, format!("{what}{shown} does not fit {kind}"))
@@ -223,7 +223,7 @@ fn half(value: &Value<'_, Valid>) -> Option<u16> {
     (half.to_f64() == number || number.is_nan()).then(|| half.to_bits())
 }
 
-/// A bit of a bitmap, lowest first; not set behind its end.
+/// A bit of a bitmap, lowest first; not set after its end.
 #[inline]
 pub(crate) fn bit(bytes: &[u8], at: usize) -> bool {
     bytes.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
@@ -259,7 +259,7 @@ impl FromIterator<bool> for Bits {
     }
 }
 
-/// Which values there are: a bitmap where some are null, and how many are.
+/// Which values are there: a bitmap if some are null, and how many are null.
 pub(crate) struct Validity {
     bits: Option<Buffer>,
     nulls: usize,
@@ -278,7 +278,7 @@ impl Validity {
     }
 }
 
-/// So many bytes, and more, were wanted.
+/// More than this many bytes were wanted.
 #[cold]
 fn out_of_memory(bytes: usize) -> Error {
     livebuf::Error::out_of_memory(bytes as u64).into()
@@ -407,8 +407,7 @@ impl Source {
         self.bytes(layout, is_text, keys.len(), Validity::WHOLE, texts)
     }
 
-    /// The array of a column that is exported by itself. Of one in a table, `around` says which of
-    /// the table's rows there are.
+    /// The array of a column that is exported by itself.
     pub(crate) fn whole(
         &self,
         field: &Field,
@@ -417,7 +416,7 @@ impl Source {
         refuse_null_items(field, self.column(&field.kind, column)?)
     }
 
-    /// The same of some rows. An error may be due to the others, and counts these.
+    /// The same of some rows. Other rows may cause an error, whose row number counts them, too.
     pub(crate) fn some(
         &self,
         field: &Field,
@@ -447,12 +446,12 @@ impl Source {
                 return Validity::of_bits(bits.collect());
             }
             None => {
-                // Where others wrote over it, the iterator may end early.
+                // If others overwrote it, the iterator may end early.
                 let missing = std::iter::repeat(None);
                 return Validity::of(column.iter().chain(missing).take(column.len()));
             }
         };
-        // Counted in what Arrow gets.
+        // Nulls are counted in the bytes that Arrow gets, since others may write the document's.
         let copy = (self.copy || self.is_shared()).then(|| bytes.to_vec());
         let counted = copy.as_deref().unwrap_or(bytes);
         let length = column.len();
@@ -615,7 +614,7 @@ impl Source {
         Ok(found)
     }
 
-    /// Codes of a dictionary of so many texts; those of its different texts, where some are equal.
+    /// Codes of a dictionary of `texts` texts; if some are equal, those of its different texts.
     fn codes<T>(
         &self,
         codes: &'static [T],
@@ -641,7 +640,7 @@ impl Source {
         }
     }
 
-    /// Texts that lie behind each other, and where each begins: as they are, or offsets in Arrow's
+    /// Texts that follow each other, and where each begins: as they are, or offsets in Arrow's
     /// width. `None` for other columns, and for views.
     fn run(&self, layout: Layout, column: Column<'static, Valid>) -> Result<Option<ArrowArray>> {
         fn from_start<T: Offset>(offsets: Offsets<'_>, start: usize, rows: usize) -> Vec<T> {
@@ -775,7 +774,7 @@ impl Source {
         // Values of 16 bytes and what is made of them; places in 64 bits and in 32.
         require_memory(length.saturating_mul(2 * size_of::<i128>()))?;
         let rows = slots.map(present).enumerate();
-        /// Applies a conversion to each value; what there is none for is refused.
+        /// Applies a conversion to each value, and refuses values that it does not convert.
         macro_rules! each {
             ($absent:expr, $value:ident => $convert:expr) => {
                 rows.map(|(row, slot)| match slot {
@@ -827,7 +826,7 @@ impl Source {
             }
             Type::Decimal { width, precision, scale } => {
                 let values: Vec<i128> = each!(0, value => decimal_of(&value).and_then(|value| scaled(value, *precision, *scale)));
-                // Values of so few digits fit.
+                // Values of this few digits fit.
                 let values = match width {
                     4 => Buffer::built(values.into_iter().map(|value| value as i32).collect()),
                     8 => Buffer::built(values.into_iter().map(|value| value as i64).collect()),
@@ -930,7 +929,7 @@ impl Source {
             Type::Dictionary(number, texts) => {
                 let (mut numbers, mut met) = (HashMap::new(), Vec::new());
                 let mut code = |value: Value<'static, Valid>| {
-                    // Where others write it, it may be no text any more.
+                    // If others write it, it may not be text any more.
                     let text = value.checked().as_str().ok()??;
                     Some(*numbers.entry(text).or_insert_with(|| {
                         met.push(Some(value));

@@ -111,8 +111,8 @@ impl Pinned {
 /// Values that a valid document may have for each byte.
 const VALUES: usize = 136;
 
-/// Whether so many rows can be in a document. There are more only where somebody else has
-/// written over their count since it was validated.
+/// Whether a document can have this many rows. There are more only if somebody else has overwritten
+/// their count since it was validated.
 pub(crate) fn can_have(document: usize, rows: usize) -> bool {
     rows <= document.saturating_mul(VALUES)
 }
@@ -122,11 +122,10 @@ pub(crate) fn can_have(document: usize, rows: usize) -> bool {
 #[derive(Debug, Default)]
 pub struct Known(Mutex<HashSet<Part>>);
 
-/// A value by its pointer, and the keys that lead to one column of it; to all there is below it
-/// without.
+/// A value by its pointer, and the keys that lead to one column of it; without keys, all of it.
 type Part = (String, Option<Vec<String>>);
 
-/// Parts that are remembered. Who asks for more of them validates anew.
+/// Parts that are remembered. Beyond this all are forgotten, and validated again if needed.
 const MOST_PARTS: usize = 4096;
 
 impl Known {

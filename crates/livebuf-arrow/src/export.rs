@@ -816,10 +816,10 @@ impl Items {
 /// Some of the rows.
 #[derive(Clone, Copy)]
 struct RowPart<'i> {
-    /// The first of the rows, that behind the last, and the columns of all rows.
+    /// The first row, the one after the last, and the columns of all rows.
     chosen: Option<(usize, usize, &'i [Chosen])>,
     column: Option<Column<'static, Valid>>,
-    /// Where not all of the column: which row its first is, and those that they are.
+    /// If they are not all rows of the column: its first row, and the rows that they are.
     live: Option<(usize, &'i [usize])>,
     slots: &'i [Slot],
     keys: Option<&'i [&'static str]>,
@@ -989,7 +989,7 @@ impl Plan {
                             let each = || rows.below(path).collect::<Vec<_>>();
                             match (rows.stored(path), &live) {
                                 (Some(column), None) => self.source.whole(field, column),
-                                // What the other rows bring about is no error of these.
+                                // An error that only other rows cause must not fail these.
                                 (Some(column), Some(live)) => self
                                     .source
                                     .some(field, column, live)
@@ -1057,7 +1057,7 @@ fn below<'f>(kept: &'f Field, keys: &[String]) -> Option<&'f Field> {
     })
 }
 
-/// Rows as the types that were kept, and what edits have added behind.
+/// Rows as the types that were kept, and after them what edits have added.
 fn keep_rows(shape: Rows, kept: &Field) -> Result<Rows> {
     let (Rows::Objects(columns), Type::Struct(fields)) = (&shape, &kept.kind) else {
         return Ok(shape);

@@ -60,9 +60,9 @@ pub(crate) struct Seen<'a> {
     kinds: u16,
     /// Bounds of the integers.
     values: Range,
-    /// The same, but for typed columns those of their type.
+    /// The same; but of a typed column, the bounds of its type.
     storage: Range,
-    /// A float that four bytes need not hold.
+    /// Whether a float may need more than four bytes.
     double: bool,
     exact: Exact,
     texts: Texts,
@@ -212,7 +212,7 @@ impl<'a> Members<'a> {
 }
 
 impl Seen<'static> {
-    /// For rows that are not all: whether any is negative matters where others are greater.
+    /// For some of the rows: whether any is negative matters if others are greater.
     pub(crate) fn of_some(choice: Choice) -> Self {
         let mut seen = Seen::of(choice);
         seen.look.bounds = true;
@@ -264,7 +264,7 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// For a document of so many bytes. A row of a column that lacks values takes a bit at least.
+    /// For a document of this many bytes. A row of a column that lacks values takes a bit at least.
     pub(crate) fn of(document: usize) -> Left {
         Left { columns: MAX_FIELDS, rows: document.saturating_mul(8) }
     }
@@ -586,7 +586,7 @@ impl<'a> Seen<'a> {
 
     fn object(&mut self, object: Object<'a, Valid>, depth: usize) {
         self.kinds |= OBJECT;
-        // What has so many keys will not become a struct.
+        // With more keys it will not become a struct.
         if self.members.list.len() > MAX_FIELDS {
             return;
         }

@@ -38,7 +38,7 @@ pub(crate) fn write(encoder: &mut Encoder, field: &Field) -> Result<()> {
         encoder.key("metadata")?;
         encoder.begin_object()?;
         for (key, value) in &field.metadata {
-            // Names that are no text have no place in an object.
+            // Names that are not text have no place in an object.
             let Ok(key) = std::str::from_utf8(key) else { continue };
             encoder.key(key)?;
             match std::str::from_utf8(value) {

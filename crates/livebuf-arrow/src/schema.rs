@@ -93,7 +93,7 @@ impl Unit {
         }
     }
 
-    /// So many of these in microseconds; `None` where that is no whole number, or too large.
+    /// `value` of these in microseconds; `None` if that is no whole number, or too large.
     pub(crate) fn to_microseconds(self, value: i64) -> Option<i64> {
         match self {
             Unit::Nano => (value % 1_000 == 0).then_some(value / 1_000),
@@ -251,7 +251,7 @@ impl Type {
         (shape, kind)
     }
 
-    /// A list of numbers or booleans as a tensor of a shape. `None` where it has not as many.
+    /// A list of numbers or booleans as a tensor of a shape. `None` if it has another count.
     pub(crate) fn tensor(item: &Field, length: usize, shape: &[usize]) -> Option<Type> {
         let count = shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length));
         let is_tensor = matches!(item.kind, Type::Number(_) | Type::Bool) && count == Some(length);

@@ -13,7 +13,7 @@ use crate::schema::{Layout, Type};
 /// The rows of an array that lie in ranges, which rise. Elements of lists are taken as their lists
 /// are; a dictionary's texts and what views lead to stay.
 pub(crate) fn take(kind: &Type, made: ArrowArray, rows: &[Range<usize>]) -> Result<ArrowArray> {
-    // Others may have written what offsets were made of; then there are none of these rows.
+    // If others overwrote what the offsets were made of, these rows may not be there.
     taken(kind, made, rows)?.ok_or_else(|| changed(livebuf::ErrorKind::BadIndex))
 }
 
@@ -101,7 +101,7 @@ fn taken(kind: &Type, made: ArrowArray, rows: &[Range<usize>]) -> Result<Option<
 fn taken_values(values: &Buffer, all: usize, rows: &[Range<usize>]) -> Option<Buffer> {
     let width = values.bytes().len().checked_div(all).unwrap_or(0);
     let count: usize = rows.iter().map(|range| range.len()).sum();
-    // Aligned as the widest are.
+    // Aligned for the widest values.
     let mut taken = vec![0u128; (count * width).div_ceil(size_of::<u128>())];
     let mut left: &mut [u8] = bytemuck::cast_slice_mut(&mut taken);
     for range in rows {

@@ -56,7 +56,7 @@ pub(crate) fn date(out: &mut String, days: i64) {
     put!(out, "-{month:02}-{day:02}");
 }
 
-/// `00:00:00.000`; `None` where it is no time of a day.
+/// `00:00:00.000`; `None` if it is not a time of day.
 pub(crate) fn time(out: &mut String, value: i64, unit: Unit) -> Option<()> {
     let (scale, digits) = unit.scale();
     if !(0..DAY * scale).contains(&value) {
@@ -67,7 +67,7 @@ pub(crate) fn time(out: &mut String, value: i64, unit: Unit) -> Option<()> {
     Some(())
 }
 
-/// `1970-01-01T00:00:00.000`, behind it `Z` or an offset where there is a zone.
+/// `1970-01-01T00:00:00.000`, followed by `Z` or an offset if there is a zone.
 ///
 /// Zones that are offsets are shown as such; the time in others is that of UTC, which is
 /// what Arrow stores, because their rules are not known here.
@@ -141,7 +141,7 @@ pub(crate) fn parse_date(text: &str) -> Option<i64> {
     let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
     let mut again = String::new();
     date(&mut again, days);
-    // Days that a month does not have are none.
+    // A day that the month does not have reads back as another one.
     (again == text).then_some(days)
 }
 

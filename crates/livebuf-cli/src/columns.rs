@@ -85,7 +85,7 @@ fn text_bytes(column: Column<'_, Checked>) -> u64 {
     places.values().sum()
 }
 
-/// Of these columns the largest, in the document's order.
+/// Keeps the largest of these columns, in the document's order.
 fn keep_largest<C>(columns: &mut Vec<C>, most: usize, of: impl Fn(&C) -> (u64, usize)) {
     if columns.len() > most {
         columns.sort_by_key(|column| {

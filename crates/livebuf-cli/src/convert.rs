@@ -141,7 +141,7 @@ fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
     // A directory beside it, so that a bad line leaves nothing behind.
     let is_there = output.is_dir();
     let beside = if is_there { output.join("each") } else { output.to_path_buf() };
-    // Whoever holds this file has the directory of the same name, which a killed command left.
+    // Holding this file reserves the directory of its name, which a killed command may have left.
     let begun = mapped::new_beside(&beside, None);
     let (_held, lock) = begun.map_err(|error| failure(directory(&beside), &error))?;
     is_temporary(&lock);
@@ -286,7 +286,7 @@ fn print(
     writer.write_all(end).map_err(|error| not_written(&error))
 }
 
-/// Prints the elements of an array with line feeds between them. Whether there are any.
+/// Prints the elements of an array with line feeds between them. Returns whether there are any.
 fn to_lines(
     writer: impl Write,
     doc: Doc<'_>,
@@ -297,8 +297,8 @@ fn to_lines(
     Ok(lines.any)
 }
 
-/// Makes lines of the compact JSON of an array. Columns are printed as a whole faster than row by
-/// row, several times so.
+/// Makes lines of the compact JSON of an array. That is several times faster than row by row,
+/// because columns are printed as a whole.
 struct Lines<W> {
     writer: W,
     depth: u32,
@@ -562,7 +562,7 @@ pub(crate) fn compact(args: &Compact) -> Outcome {
     let trouble = |error: io::Error| Failure::io(&args.file, &error);
     let doc = edit.editor().doc();
     let compacted = compacted(&args.file, doc)?;
-    // Those of commands that were killed.
+    // Files of commands that were killed.
     mapped::remove_abandoned(&mapped::behind_links(&args.file).map_err(trouble)?);
     let mut file = NewFile::create(&args.file, true)?;
     file.write(compacted.as_bytes())?;

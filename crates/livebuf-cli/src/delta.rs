@@ -88,7 +88,7 @@ fn apply(args: &DeltaApply) -> Outcome {
         };
         applied.map_err(|error| wrong(path, error))?;
     }
-    // A delta may say anything.
+    // A delta may have written anything.
     check(path, &args.editing, file.editor())?;
     commit(path, &mut file, Some(&args.editing))
 }

@@ -44,7 +44,7 @@ pub(crate) enum Edit {
     RemoveAll {
         query: Query,
     },
-    /// A JSON patch, and the file that it comes from, if it does.
+    /// A JSON patch, and the file that it comes from, if it comes from one.
     Patch(Box<Patch>, Option<PathBuf>),
     /// A merge patch, and the file that it comes from, or its text.
     Merge(Source, PathBuf),
@@ -164,7 +164,7 @@ fn operation(text: &str) -> Outcome<Edit> {
     let (pointer, rest) = split_pointer(rest).map_err(trouble)?;
     let value = || match rest {
         "" => Err(trouble("has no value")),
-        // Standard input is no value here.
+        // `-` does not mean standard input here.
         _ => Given::json(rest),
     };
     let nothing = || if rest.is_empty() { Ok(()) } else { Err(trouble("goes on behind its end")) };
@@ -257,8 +257,8 @@ fn patch_of<const N: usize>(members: [(&str, New<'_>); N]) -> Outcome<Edit> {
         .map_err(|error| not_patched(None, &error))
 }
 
-/// Steps of a query whose bound nobody set. Valid documents need far less, of queries that end in
-/// minutes.
+/// Steps of a query if the user sets no bound. Queries that end within minutes need far fewer in
+/// valid documents.
 const STEPS: u64 = 10_000_000_000;
 
 /// Compiles a query, which takes so many steps at most.
@@ -332,8 +332,8 @@ pub(crate) fn told(path: &Path, bytes: u64, places: u64, used: u64) {
     tell(&format!("{name}: wrote {bytes} of {used}, in {places}"));
 }
 
-/// Makes edits. Whoever calls this drops the document if one fails. Answers what there is to say
-/// once they are in the document.
+/// Makes edits. The caller drops the document if one fails. Returns messages to print once the
+/// edits are in the document.
 pub(crate) fn apply<S: Storage>(
     path: &Path,
     editing: &Editing,
@@ -468,8 +468,8 @@ pub(crate) fn nothing_found(path: &Path, query: &Query) -> Failure {
     Failure::No(format!("{}: {query} finds nothing", name(path)))
 }
 
-/// Why a patch could not be made or applied. Of a patch that is one operation of the command line,
-/// its number says nothing.
+/// Why a patch could not be made or applied. If it is one operation of the command line, the
+/// operation's number is left out.
 fn not_patched(file: Option<&Path>, error: &PatchError) -> Failure {
     let message = error.to_string();
     Failure::trouble(match file {

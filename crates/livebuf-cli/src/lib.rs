@@ -57,7 +57,7 @@ fn explain(usage: &clap::Error) -> Outcome {
     let text = usage.render();
     if usage.use_stderr() {
         told::tell(text.ansi().to_string().trim_end());
-        // Told.
+        // It was told already.
         return Err(Failure::trouble(""));
     }
     let mut out = sink::Out::new();
@@ -121,7 +121,7 @@ fn run_command(command: Command) -> Outcome {
     }
 }
 
-/// Building it takes longer than all of the rest, so the command has it only where it is asked for.
+/// Parquet takes longer to build than all the rest, so only a feature turns it on.
 #[cfg(not(feature = "parquet"))]
 fn without_parquet() -> Failure {
     Failure::trouble("this command was built without Parquet").with_hint(

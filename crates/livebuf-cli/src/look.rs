@@ -83,7 +83,7 @@ pub(crate) struct Form<'a> {
     pretty: bool,
     /// How many bytes of memory are left for rendered values.
     room: u64,
-    /// How many bytes were validated, or as good as that, each as often as it was.
+    /// How many bytes were validated, each counted as often as that was done.
     validated: u64,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Form<'a> {
                 Ok(Rendered::Json(text))
             }
             Err(error) if error.kind() == livebuf_json::ErrorKind::OutputLimit => {
-                // The next ones will be kept no more than this one.
+                // Later values will not be kept either.
                 self.room = 0;
                 // In a damaged document values may alias, so that the text would have no end.
                 self.validate(value).map_err(damaged)?;
@@ -232,7 +232,7 @@ pub(crate) fn each_file(files: &[PathBuf], mut with: impl FnMut(&Path) -> Outcom
             Ok(()) => {}
         }
     }
-    // Told.
+    // The failures were told already.
     match worst {
         0 => Ok(()),
         1 => Err(Failure::No(String::new())),

@@ -31,7 +31,7 @@ pub(crate) fn query(args: &Arguments) -> Outcome {
     }
 }
 
-/// Whether a query finds anything in a document, which is printed.
+/// Prints what a query finds in a document. Returns whether it finds anything.
 fn one(args: &Arguments, query: &Query, path: &Path) -> Outcome<bool> {
     let source = Source::load(path)?;
     if args.rows {
@@ -96,7 +96,7 @@ struct Row {
     cells: Vec<(String, String)>,
 }
 
-/// Finds rows in a validated document. Whether there are any.
+/// Finds rows in a validated document. Returns whether there are any.
 fn each_row(
     query: &Query,
     path: &Path,

@@ -13,7 +13,7 @@ use tempfile::{NamedTempFile, TempPath};
 /// Standard output, buffered. Call [`Out::finish`] at the end.
 pub(crate) struct Out(BufWriter<Standard>);
 
-/// Standard output, or nothing where it is closed.
+/// Standard output, or nothing if it is closed.
 struct Standard(StdoutLock<'static>);
 
 impl Write for Standard {
@@ -242,7 +242,7 @@ impl NewFile {
     }
 }
 
-/// Whose a file is. Only root gives files to other users, and only members of a group to it.
+/// The owner of a file. Only root gives files to other users, and only members of a group to it.
 pub(crate) struct Owner(Option<(u32, u32)>);
 
 impl Owner {

@@ -221,7 +221,7 @@ pub(crate) fn is_nul(text: &[u8], error: &livebuf_json::Error) -> bool {
     error.position().is_some_and(|at| text.get(at.offset as usize) == Some(&0))
 }
 
-/// What bytes are that begin as another format, as `from-json` says it.
+/// Which other format bytes begin as, in the words of `from-json`.
 fn other_format(bytes: &[u8]) -> Option<String> {
     let beginning = bytes.get(..16).unwrap_or(bytes);
     let error = livebuf_json::from_slice(beginning).err()?.to_string();
@@ -282,7 +282,7 @@ pub(crate) fn not_read(path: &Path, error: &livebuf_json::Error) -> Failure {
     })
 }
 
-/// What is wrong with JSON lines, behind the line.
+/// What is wrong with JSON lines: the line, and then the error.
 pub(crate) fn in_line(error: &livebuf_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(", at line ").map_or(&*text, |(what, _)| what);

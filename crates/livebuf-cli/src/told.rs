@@ -16,7 +16,7 @@ pub(crate) fn tell(line: &str) {
         true => false,
         false => match writeln!(anstream::stderr(), "{line}") {
             Ok(()) => true,
-            // As with standard output: who closes a pipe wants no more.
+            // As with standard output: whoever closes a pipe wants no more.
             Err(error) => error.kind() == io::ErrorKind::BrokenPipe,
         },
     };

@@ -44,8 +44,8 @@ pub struct Position {
 }
 
 impl Position {
-    /// Counts lines and characters before `offset` in text with so much before it. O(offset), for
-    /// errors only.
+    /// Counts lines and characters before `offset`. `around` is what comes before `text`.
+    /// O(offset), so for errors only.
     pub(crate) fn find(text: &[u8], offset: usize, around: Before) -> Position {
         let before = &text[..offset.min(text.len())];
         let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
@@ -125,7 +125,7 @@ impl Error {
         error
     }
 
-    /// So many bytes were refused.
+    /// The system refused this many bytes.
     #[cold]
     pub(crate) fn memory(bytes: usize) -> Error {
         let cause = livebuf::Error::out_of_memory(bytes as u64);
@@ -230,7 +230,7 @@ impl fmt::Display for Error {
             None => {}
         }
         let Some(position) = &self.0.position else { return Ok(()) };
-        // One that is cut short is noticed in another line.
+        // A value that is cut short is noticed in a later line.
         if let Some(value) = self.0.value.filter(|value| value.line < position.line) {
             write!(f, ", in a value that begins in line {}", value.line)?;
         }
@@ -258,7 +258,7 @@ impl fmt::Display for Short<'_> {
 pub fn quoted(text: &str) -> String {
     let debug = format!("{text:?}");
     let (mut quoted, mut rest) = (String::with_capacity(debug.len()), &*debug);
-    // Rust's escapes are JSON's but two: \0 and \u{1b}.
+    // Rust escapes as JSON does, but for two forms: \0 and \u{1b}.
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
         quoted.push_str(before);

@@ -71,7 +71,7 @@ pub fn from_lines_skipping(
     .map_err(|failure| failure.into_error(text, Before::default()))
 }
 
-/// Encodes an array of what `elements` gives, of so much text.
+/// Encodes an array of what `elements` gives. `text` is the length of its text.
 fn array(
     text: usize,
     options: &ReadOptions,
@@ -166,7 +166,7 @@ impl Iterator for Documents<'_> {
 
 impl std::iter::FusedIterator for Documents<'_> {}
 
-/// The lines that hold anything.
+/// The lines that are not blank.
 #[derive(Clone, Debug)]
 struct Lines<'t> {
     rest: &'t [u8],

@@ -127,7 +127,7 @@ pub(crate) fn fraction(digits: u64, places: usize) -> f64 {
     let top = (high >> 63) as u32;
     // 53 bits and one by which to round.
     let mut bits = high >> (top + 9);
-    // Half way between two, which only a few places can be.
+    // Half way between two floats, which is possible with a few places only.
     if low <= 1 && places <= 4 && bits & 3 == 1 && bits << (top + 9) == high {
         bits -= 1;
     }
@@ -137,7 +137,7 @@ pub(crate) fn fraction(digits: u64, places: usize) -> f64 {
     f64::from_bits((((exponent + 1022) as u64) << 52) + bits)
 }
 
-/// The exponent of 10^-`places`' highest bit, and 63.
+/// 63 more than the exponent of the highest bit of 10^-`places`.
 #[inline]
 const fn binary_exponent(places: usize) -> i64 {
     ((-(places as i64) * 217_706) >> 16) + 63

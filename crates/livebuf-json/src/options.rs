@@ -11,7 +11,7 @@ use livebuf::{DocBuf, DuplicateKeys, EncodeOptions, Encoder, Limits, VecStorage}
 use crate::error::{Before, Error};
 use crate::read::{Failure, NumberPolicy, Policy, Progress, Reader, Surrogates};
 
-/// Most bytes that a document takes before anything is written.
+/// The most room, in bytes, that a document gets before anything is written.
 const MOST_ROOM: usize = 1 << 16;
 
 /// How JSON text is read.
@@ -126,7 +126,7 @@ impl ReadOptions {
         }
     }
 
-    /// Encodes so much text. There is room for a small document at once: a quarter of the text,
+    /// Encodes `text` bytes of text. A small document gets its room at once: a quarter of the text,
     /// since few documents take less.
     pub(crate) fn encode<R>(&self, text: usize, encode: impl FnOnce(&mut Encoder) -> R) -> R {
         let storage = VecStorage::with_capacity((text / 4).min(MOST_ROOM) as u64);

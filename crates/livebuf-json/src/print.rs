@@ -360,7 +360,7 @@ struct PrintedKeys {
 struct PrintedShape {
     shape: u32,
     first: u32,
-    /// Keys printed, [`u32::MAX`] where they are not kept.
+    /// How many keys were printed; [`u32::MAX`] if they are not kept.
     count: u32,
 }
 
@@ -382,7 +382,7 @@ impl PrintedKeys {
         (shape.wrapping_mul(0x9E37_79B1) >> 26) as usize
     }
 
-    /// Where the keys of these slots begin; `None` where its shape is new or cannot be kept.
+    /// Where the keys of these slots begin; `None` if their shape is new or cannot be kept.
     #[inline]
     fn find<'a, const PRETTY: bool>(
         &mut self,
@@ -435,8 +435,7 @@ impl PrintedKeys {
         let first = self.keys.len();
         for slot in 0..count {
             let start = self.text.length();
-            // Long keys are printed anew each time, and damaged ones reported where a
-            // field has them.
+            // Long keys are printed each time, and damaged ones are reported when a field has them.
             let key = match slots.key(slot) {
                 Ok(Some(key)) if key.len() < Piece::SHORT => key,
                 _ => return Ok(self.give_up(shape)),
@@ -469,7 +468,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
     // Containers that are open within rows.
     let mut within = 0;
     let mut begun = begin::<M, PRETTY>(printer, &mut keys, &mut rows, &container, 0, &mut bounds)?;
-    // Whether nothing is printed yet behind the innermost open bracket.
+    // Whether nothing is printed yet after the innermost open bracket.
     let mut first = true;
     loop {
         match begun {
@@ -569,7 +568,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
         };
         first = true;
         if matches!(begun, Begun::Printed) {
-            // Members or elements that were printed before did not leave it empty.
+            // It is not empty: `begin` has printed empty containers whole.
             printer.close::<PRETTY>(bracket, false, depth - 1)?;
             open.pop();
             first = false;
@@ -577,7 +576,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
     }
 }
 
-/// A container of which something is to be printed yet, behind its opening bracket.
+/// A container whose opening bracket was printed, and what is left of it to print.
 enum Begun<'a, M> {
     Array(Array<'a, M>),
     /// With the first of its keys in [`PrintedKeys`].
@@ -588,8 +587,7 @@ enum Begun<'a, M> {
     Printed,
 }
 
-/// Prints a container's opening bracket; all of it, where it is empty or a column of
-/// numbers.
+/// Prints a container's opening bracket; or all of it, if it is empty or a column of numbers.
 #[inline]
 fn begin<'a, M: Mode, const PRETTY: bool>(
     printer: &mut Printer<'_>,
@@ -726,7 +724,7 @@ fn columns<M: Mode, const PRETTY: bool>(
     }
 }
 
-/// `false` where the elements cannot be borrowed as a slice (alignment, byte order).
+/// `false` if the elements cannot be borrowed as a slice (alignment, byte order).
 #[inline]
 fn column<T: Element + Copy, M: Mode, const PRETTY: bool>(
     printer: &mut Printer<'_>,

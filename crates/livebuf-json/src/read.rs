@@ -1,8 +1,8 @@
 //! JSON text in, encoder events out: one pass over text whose UTF-8 was checked, without recursion.
 //!
-//! The encoder knows which key followed last time, so that key is compared in the text, before
-//! anything is looked for. Numbers are made of the digits that were read. Nothing of the text is
-//! kept, so memory is the encoder's.
+//! The encoder knows which key followed last time, so that key is compared with the text before any
+//! look-up. Numbers are made while their digits are read. Nothing of the text is kept, so memory is
+//! the encoder's.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -60,11 +60,11 @@ pub enum Surrogates {
 pub(crate) struct Policy {
     pub(crate) numbers: NumberPolicy,
     pub(crate) surrogates: Surrogates,
-    /// Whether text is looked at for values that JSON lacks.
+    /// Whether dates, UUIDs and such are recognized in texts.
     pub(crate) recognize: bool,
 }
 
-/// Where to tell, at the end of each container, how far the reading is.
+/// Where the reader notes, at the end of each container, how far it is.
 pub(crate) type Progress<'p> = Option<&'p AtomicU64>;
 
 /// A byte order mark in UTF-8.
@@ -78,7 +78,7 @@ pub(crate) struct Reader<'t> {
     /// Whether bytes follow that are not UTF-8.
     is_cut: bool,
     policy: Policy,
-    /// Everything before was read. After an error, where that is.
+    /// Where the reader is: all before it was read. After an error, the place of the error.
     at: usize,
     /// Text of a string that has escapes.
     decoded: String,
@@ -161,12 +161,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Behind the last value: only the text's end.
+    /// Makes sure that nothing but the text's end follows the last value.
     fn end(&self) -> Result<(), Cause> {
         if self.is_at_end() && !self.is_cut { Ok(()) } else { Err(Cause::Text(Problem::Behind)) }
     }
 
-    /// Between two values: white space, unless one of them ends or begins with a sign of its own.
+    /// Makes sure of white space between two values, unless a bracket or quote sets them apart.
     fn apart(&self) -> Result<(), Cause> {
         let text = self.text.as_bytes();
         let ends = matches!(text[self.at - 1], b'}' | b']' | b'"' | b' ' | b'\n' | b'\r' | b'\t');
@@ -174,7 +174,7 @@ impl<'t> Reader<'t> {
         if ends || begins || self.end().is_ok() { Ok(()) } else { Err(Cause::Text(Problem::Apart)) }
     }
 
-    /// Reads a value, and the white space behind it.
+    /// Reads a value, and the white space after it.
     fn value(&mut self, encoder: &mut Encoder, progress: Progress<'_>) -> Result<(), Cause> {
         // One byte per level; the encoder refuses levels beyond its limit.
         let mut open: Vec<ContainerKind> = Vec::new();
@@ -234,7 +234,7 @@ impl<'t> Reader<'t> {
                 }
                 _ => return Err(self.wrong(Problem::Value, Problem::EndOfValue)),
             }
-            // Behind a value: the next element or key, or containers that end.
+            // After a value come the next element or key, or the ends of containers.
             loop {
                 let behind = self.next();
                 match (open.last(), behind) {
@@ -291,13 +291,13 @@ impl<'t> Reader<'t> {
         self.at >= self.text.len()
     }
 
-    /// The byte here; 0 at the end, which is nowhere allowed.
+    /// The byte here; at the end 0, which is allowed nowhere.
     #[inline]
     fn byte(&self) -> u8 {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
 
-    /// The next byte that is no white space, which is skipped.
+    /// Skips white space, and returns the byte after it.
     #[inline]
     fn next(&mut self) -> u8 {
         let byte = self.byte();
@@ -307,7 +307,7 @@ impl<'t> Reader<'t> {
     fn skip_space(&mut self) -> u8 {
         // A local variable stays in a register, which `self.at` does not.
         let (bytes, mut at) = (self.text.as_bytes(), self.at);
-        // A space behind a colon or comma.
+        // A single space, as after a colon or comma.
         if let Some(&[b' ', byte, ..]) = bytes.get(at..)
             && byte > b' '
         {
@@ -360,7 +360,7 @@ impl<'t> Reader<'t> {
         Ok(self.next())
     }
 
-    /// The string whose first character is here, and past its quote.
+    /// Reads the string whose first character is here, and its closing quote.
     #[inline]
     fn string(&mut self) -> Result<&str, Cause> {
         let (start, end) = (self.at, self.plain_end());
@@ -374,7 +374,7 @@ impl<'t> Reader<'t> {
         Ok(&self.decoded)
     }
 
-    /// Where the characters end that stand for themselves: at a quote, a backslash, a control
+    /// The end of the characters that stand for themselves: a quote, a backslash, a control
     /// character, or the text's end.
     #[inline]
     fn plain_end(&self) -> usize {
@@ -412,7 +412,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The character of the escape whose backslash is before.
+    /// The character of the escape whose backslash was just read.
     fn escape(&mut self) -> Result<char, Cause> {
         let decoded = match self.byte() {
             byte @ (b'"' | b'\\' | b'/') => byte.into(),
@@ -483,7 +483,7 @@ impl<'t> Reader<'t> {
         }
         let next = self.byte();
         if next != b'.' && next | 0x20 != b'e' {
-            // So many digits fit an i64. -0 is a float.
+            // 18 digits always fit an i64. -0 is a float.
             if count <= 18 && numbers == NumberPolicy::Exact && !(is_negative && value == 0) {
                 let value = value as i64;
                 return Ok(encoder.i64(if is_negative { -value } else { value })?);
@@ -576,7 +576,7 @@ enum Problem {
     Control,
     Key,
     Surrogate,
-    /// More text behind the value.
+    /// More text after the value.
     Behind,
     /// Two values that nothing separates.
     Apart,
@@ -595,7 +595,7 @@ impl Failure {
         Failure { offset, begin: None, cause: Cause::Core(error), key: None }
     }
 
-    /// The public error, for text with so much before it.
+    /// The public error. `before` is what comes before `text`.
     #[cold]
     pub(crate) fn into_error(self, text: &[u8], before: Before) -> Error {
         let error = match self.cause {
@@ -611,8 +611,8 @@ impl Failure {
 }
 
 impl Problem {
-    /// The kind of a syntax error, and a message that says what to do. So many bytes are before the
-    /// text.
+    /// The kind of a syntax error, and a message that says what to do. `before` is how many bytes
+    /// come before the text.
     fn explain(self, text: &[u8], offset: usize, before: usize) -> (ErrorKind, &'static str) {
         use ErrorKind::{InvalidUtf8, Syntax, UnexpectedEnd};
         if let (0 | 1, Some(message)) = (before + offset, other_format(text)) {
@@ -669,7 +669,7 @@ impl Problem {
     }
 }
 
-/// What text is that begins as another format, and what reads it.
+/// Which other format a text begins as, and what reads that.
 fn other_format(text: &[u8]) -> Option<&'static str> {
     Some(match text {
         [0x1F, 0x8B, ..] => "this is compressed by gzip; `gzip -dc` makes the text of it",

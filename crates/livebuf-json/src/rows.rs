@@ -16,14 +16,14 @@ use crate::write::{NonFinite, PIECE, Piece, Printer};
 /// More steps than this are not kept: damaged columns could lead to any number.
 const MOST_STEPS: usize = 1 << 12;
 
-/// Where the keys and values that were printed ahead are longer than this, no more values are.
+/// If the keys and values that were printed ahead are longer than this, no more are.
 const MOST_TEXT: usize = 1 << 15;
 /// Values that are printed ahead, at most.
 const MOST_PIECES: usize = 1 << 12;
 /// Bytes that the values of a column may take ahead, whatever the count of its rows.
 const FREE_TEXT: usize = 1 << 6;
-/// Bytes more for each row that is to be printed. So nothing takes much longer ahead than the rows
-/// themselves do.
+/// More bytes for each row to print, so that printing ahead never takes much longer than the rows
+/// themselves.
 const TEXT_OF_ROW: usize = 1 << 5;
 
 /// Columns that lie within each other, at most (FORMAT 6.1).
@@ -52,7 +52,7 @@ enum Does<'a, M> {
 /// A column of few different values.
 struct Coded<'a> {
     codes: Codes<'a>,
-    /// The bitmap of rows with a value, and the bit of the first row, where some have none.
+    /// If some rows have no value: the bitmap of those that have one, and the first row's bit.
     valid: Option<(&'a [u8], usize)>,
     /// The values by code, among the pieces of [`Printing`].
     pieces: Range<usize>,
@@ -73,7 +73,7 @@ fn bit((bits, first): (&[u8], usize), row: usize) -> Option<bool> {
 }
 
 impl Coded<'_> {
-    /// The piece of a row. `None` where it has no value, or the column is damaged.
+    /// The piece of a row. `None` if it has no value, or the column is damaged.
     #[inline]
     fn piece(&self, row: usize, pieces: &[Piece]) -> Option<Piece> {
         if self.valid.is_some_and(|valid| bit(valid, row) != Some(true)) {
@@ -90,9 +90,9 @@ impl Coded<'_> {
 
 /// The slots of a column of containers.
 enum Slots<'a, M> {
-    /// So many, and a container in each. The column is not looked at again.
+    /// This many, each with a container. The column is not looked at again.
     Full(usize),
-    /// Some may have none.
+    /// Some may have no container.
     Gaps(Column<'a, M>),
 }
 
@@ -105,7 +105,7 @@ impl<'a, M: Mode> Slots<'a, M> {
 /// The elements of the arrays of a list column.
 enum Rows<'a, M> {
     Numbers(Spans<'a, M>, Numbers<'a>),
-    /// Of all that there are each is printed by the steps up to this one.
+    /// How many elements there are, and the end of the steps that print each of them.
     Steps(Spans<'a, M>, usize, usize),
 }
 
@@ -151,7 +151,7 @@ pub(crate) struct Printing<'a, M> {
     text: Printer<'static>,
 }
 
-/// An array of rows that is being printed: where its own begins in [`Printing`].
+/// An array of rows that is being printed: where its parts begin in [`Printing`].
 pub(crate) struct Begun {
     steps: usize,
     turns: usize,
@@ -167,8 +167,8 @@ impl<'a, M: Mode> Printing<'a, M> {
         Printing { steps: Vec::new(), turns: Vec::new(), pieces: Vec::new(), text }
     }
 
-    /// Prepares to print the elements of an array behind its bracket; `None` where they are
-    /// better printed one by one.
+    /// Prepares to print the elements of an array after its bracket; `None` if they are better
+    /// printed one by one.
     pub(crate) fn begin<const PRETTY: bool>(
         &mut self,
         elements: Column<'a, M>,
@@ -348,8 +348,8 @@ impl<'a, M: Mode> Printing<'a, M> {
         (self.text.length() <= most).then_some(())
     }
 
-    /// Prints rows up to the next container that is not part of their columns, which comes
-    /// back, or to their end, the closing bracket included.
+    /// Prints rows up to the next container that is not part of their columns, and returns it; or
+    /// up to their end, with the closing bracket.
     pub(crate) fn go_on<const PRETTY: bool>(
         &mut self,
         printer: &mut Printer<'_>,
@@ -381,7 +381,7 @@ impl<'a, M: Mode> Printing<'a, M> {
                 let places = (turn.steps.1 - turn.steps.0).div_ceil(2) as u64;
                 bounds.places = bounds.places.checked_sub(places).ok_or_else(gone)?;
             }
-            // Kept apart from memory in the loop.
+            // Local variables, so that the loop keeps them in registers.
             let (row, mut next, mut is_first) = (turn.row, turn.next, *first);
             let (mut left, mut inner) = (None, None);
             let end_of_steps = turn.steps.1;
@@ -416,7 +416,7 @@ impl<'a, M: Mode> Printing<'a, M> {
                         Slots::Full(_) => return Err(gone()),
                     },
                 };
-                // Behind the steps of a container, where there is none in this row.
+                // If this row has no container, its steps are skipped.
                 let behind = |next: usize| match &step.does {
                     Does::Object(_, after) | Does::List(_, Rows::Steps(_, _, after)) => *after,
                     _ => next,

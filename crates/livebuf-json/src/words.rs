@@ -81,8 +81,7 @@ pub(crate) fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|word| u64::from_le_bytes(*word))
 }
 
-/// Goes on with a number by the decimal digits from `at` on: its value, modulo 2^64, and where they
-/// end.
+/// Appends the decimal digits from `at` on to a number: its value, modulo 2^64, and where they end.
 #[inline]
 pub(crate) fn digits(bytes: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
     const POWERS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
@@ -94,7 +93,7 @@ pub(crate) fn digits(bytes: &[u8], mut at: usize, mut value: u64) -> (u64, usize
             0 => return (value, at),
             1 => return (value.wrapping_mul(10).wrapping_add(values & 0xFF), at + 1),
             2..8 => {
-                // Behind zeros.
+                // Moved behind zeros, so that they are the last of eight digits.
                 let few = eight_digits(values << (8 * (8 - count)));
                 return (value.wrapping_mul(POWERS[count]).wrapping_add(few), at + count);
             }

@@ -1,9 +1,8 @@
 //! JSON text out: layout, strings, numbers; bounded output through one buffer.
 //!
-//! Text is made in a buffer that is longer than what it holds, so that short pieces
-//! are copied as whole words without a call. Without a writer it grows and is the
-//! result; with one it is handed over whenever it is full. Room is made sure of before
-//! every piece, which is where the budget is looked at, too.
+//! Text is made in a buffer that is longer than what it holds, so that short pieces are copied as
+//! whole words without a call. Without a writer it grows and is the result; with one it is handed
+//! over whenever it is full. Room is made before each piece, and the budget is checked then.
 
 use std::io;
 
@@ -21,7 +20,7 @@ const BUFFER: usize = 64 << 10;
 /// buffer. A multiple of 3, so that base64 needs padding in the last piece only.
 pub(crate) const PIECE: usize = 6 << 10;
 
-/// Bytes beyond a piece that may be written and are written again.
+/// Bytes after a piece that a copy may write, too; the next piece overwrites them.
 const SLACK: usize = 64;
 
 const _: () = assert!(6 * PIECE + SLACK < BUFFER && PIECE.is_multiple_of(3));
@@ -126,7 +125,7 @@ impl<'w> Printer<'w> {
         Ok(())
     }
 
-    /// Hands the rest to the writer, or gives the text back when there is none.
+    /// Hands the rest to the writer; without one, returns the text.
     pub(crate) fn finish(mut self) -> Result<Vec<u8>, Error> {
         self.spend()?;
         self.hand_over()?;
@@ -244,7 +243,7 @@ impl<'w> Printer<'w> {
         let skip = usize::from(first | PRETTY);
         let (start, length) = (piece.start as usize + skip, usize::from(piece.length) - skip);
         self.room(length)?;
-        // Short pieces are copied with some of the slack behind them.
+        // Short pieces are copied with some of the slack after them.
         let (text, place) = (&from.out, &mut self.out);
         if let (Some(block), Some(place)) = (chunk(text, start), chunk_mut::<16>(place, self.at)) {
             *place = *block;
@@ -264,7 +263,7 @@ impl<'w> Printer<'w> {
         self.out[self.at..self.at + text.len()].copy_from_slice(text);
     }
 
-    /// Prints a piece of the own text once more.
+    /// Prints a piece of this text again.
     pub(crate) fn repeat(&mut self, piece: Piece) -> Result<(), Error> {
         let (start, length) = (piece.start as usize, usize::from(piece.length));
         self.room(length)?;
@@ -273,7 +272,7 @@ impl<'w> Printer<'w> {
         Ok(())
     }
 
-    /// The text from `start` on as a piece; `None` where it is longer than `most`.
+    /// The text from `start` on as a piece; `None` if it is longer than `most`.
     pub(crate) fn piece(&self, start: usize, most: usize) -> Option<Piece> {
         let length = u16::try_from(self.at - start).ok()?;
         let fits = usize::from(length) <= most && start <= u32::MAX as usize;
@@ -491,8 +490,8 @@ fn overlapping<const N: usize>(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Copies the beginning of `from` that needs no escape to the start of `to`, which is
-/// longer than `from`; its length. Copying and looking are one pass.
+/// Copies the beginning of `from` that needs no escape to the start of `to`, which is longer, and
+/// returns its length. One pass both copies and looks.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn copy_clean(to: &mut [u8], from: &[u8]) -> usize {
     let length = from.len();

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 /// The files of one directory, and which of them has the log's name.
 struct Directory {
     faults: Faults,
-    /// Each with its real file, whose number no other file gets meanwhile.
+    /// Each with its real file, kept open so that no other file gets its number.
     files: Vec<(File, Image)>,
     /// The file that has the name on the disk.
     durable_name: u64,
@@ -283,7 +283,7 @@ impl Session {
         }
         if self.log.is_some() {
             let after = in_directory(|directory| directory.failed).unwrap();
-            // One of the new file leaves the old one as it was.
+            // A failed sync of the new file leaves the old one as it was.
             let is_broken =
                 after[usize::from(step == Compact)] > before[usize::from(step == Compact)];
             let says_so = self.log.as_ref().is_some_and(|log| log.check().is_err());
@@ -365,7 +365,7 @@ fn each_fault(syncs: bool, compacts_itself: bool, faults: impl Fn(u64) -> Faults
         }
         let left = in_directory(|directory| directory.faults).unwrap();
         session.end(&format!("{:?}", faults(at)));
-        // Those of a process that was stopped begin anew, far from zero.
+        // After a process was stopped, the count begins again, far from zero.
         if left.until_error.is_some() || (1..u64::MAX / 2).contains(&left.left) {
             return at;
         }
@@ -418,9 +418,9 @@ fn a_full_disk_refuses_rows_and_keeps_the_others() {
     assert!(refused > 100, "{refused}");
 }
 
-/// A torn end is cut off, the sync behind that fails, and the disk forgets the cut. The next
-/// writer's rows have the same size as the one that the end lacked. So the frames behind it
-/// would come back behind new rows.
+/// A torn end is cut off, the sync after that fails, and the disk forgets the cut. The next
+/// writer's rows have the same size as the one that the end lacked. So the frames after it would
+/// come back after new rows.
 #[test]
 fn a_cut_that_a_failed_sync_forgot_is_made_again() {
     let mut refused = 0;
@@ -432,12 +432,12 @@ fn a_cut_that_a_failed_sync_forgot_is_made_again() {
         let end = session.log.take().unwrap().stats().file.bytes as usize;
         let directory = DIRECTORY.take().unwrap();
         let mut torn = directory.files[0].1.seen.clone();
-        // Frames of one row are alike in size. The first one behind the sync is lost.
+        // Frames of one row are alike in size. The first one after the sync is lost.
         let frame = (end - 64) / 5;
         torn[64 + 2 * frame..][..frame].fill(0);
         DIRECTORY.set(Some(Directory::of(&session.path(), &torn)));
         session.rows.truncate(2);
-        // Syncs of the directory, before and behind a copy of the end; the cut; its sync.
+        // Syncs of the directory, before and after a copy of the end; the cut; its sync.
         let until_error = Some(seed % 4);
         Session::faults(Faults { until_error, random: 1 + seed / 4, ..Faults::NONE });
         refused += u32::from(session.open().is_err());

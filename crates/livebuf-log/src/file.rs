@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 enum Source {
     File(File),
-    /// For readers alone, who take turns.
+    /// For readers only, which take turns.
     Elsewhere(Mutex<Box<dyn ReadAt<Error = io::Error> + Send>>),
 }
 
@@ -28,7 +28,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// An open file. Who writes is alone (see [`lock`]); any number may read.
+/// An open file. One process may write it (see [`open_locked`]); any number may read.
 #[derive(Debug)]
 pub(crate) struct LogFile {
     place: Source,
@@ -78,7 +78,7 @@ impl LogFile {
         length.map_err(reading)
     }
 
-    /// Fills `bytes` from an offset on. Says how many there were.
+    /// Fills `bytes` from an offset on, and returns how many the file had.
     pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<usize> {
         let read = match &self.place {
             Source::File(_) => self.medium().and_then(|mut medium| medium.fill(bytes, offset)),
@@ -87,8 +87,8 @@ impl LogFile {
         read.map_err(reading)
     }
 
-    /// Refuses a forked process: asked before a frame is written, and before syncing and compacting.
-    /// Not by each write, since the question is a call of the system.
+    /// Refuses a forked process. It is asked before a frame is written, a sync and a compaction,
+    /// and not at each write, because it is a system call.
     pub(crate) fn must_be_ours(&self) -> io::Result<()> {
         mapped::must_be_of(self.process)
     }
@@ -127,8 +127,8 @@ impl LogFile {
         mapped::has_name(self.file()?, path)
     }
 
-    /// Whether no path names the file any more: it is gone when it is closed. Where an open file cannot
-    /// be removed, never.
+    /// Whether no path names the file any more, so that it is gone when it is closed. Never on
+    /// systems that do not remove open files.
     pub(crate) fn is_removed(&self) -> io::Result<bool> {
         #[cfg(unix)]
         return Ok(std::os::unix::fs::MetadataExt::nlink(&self.metadata()?) == 0);
@@ -141,7 +141,7 @@ impl LogFile {
     }
 }
 
-/// What there is of these bytes.
+/// Fills `bytes` as far as the source has them, and returns how many those were.
 fn fill(
     source: &mut dyn ReadAt<Error = io::Error>,
     bytes: &mut [u8],

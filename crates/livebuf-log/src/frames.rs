@@ -14,7 +14,7 @@ use crate::layout::{self, FRAME_SIZE, FrameHeader, FrameKind, HEADER_SIZE, Ident
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) kind: FrameKind,
-    /// Of the frame's header.
+    /// Where the frame's header begins.
     pub(crate) offset: u64,
     /// Number of the first row.
     pub(crate) first: u64,
@@ -29,7 +29,7 @@ impl Frame {
         FRAME_SIZE + u64::from(self.length)
     }
 
-    /// Number of the row behind the last one.
+    /// Number of the row after the last one.
     pub(crate) fn end(&self) -> u64 {
         self.first + u64::from(self.rows)
     }
@@ -53,7 +53,7 @@ pub struct Torn {
 pub(crate) struct Frames {
     pub(crate) identity: Identity,
     pub(crate) groups: Vec<Frame>,
-    /// Frames of single rows or few, behind the last group.
+    /// Frames of single rows or few, after the last group.
     pub(crate) tail: Vec<Frame>,
     /// Where the next frame begins.
     pub(crate) end: u64,
@@ -87,8 +87,8 @@ impl Frames {
         }
     }
 
-    /// Looks through a file. Headers behind the newest index are read, and bodies that may not
-    /// be on the disk.
+    /// Looks through a file. Headers after the newest index are read, and bodies that may not be on
+    /// the disk.
     pub(crate) fn open(file: &LogFile) -> Result<Frames> {
         let mut header = [0; HEADER_SIZE as usize];
         let read = file.read(&mut header, 0)?;
@@ -128,7 +128,7 @@ impl Frames {
         frames.get(at).copied()
     }
 
-    /// Takes up what was written behind the frames that are known.
+    /// Takes up what was written after the frames that are known.
     ///
     /// # Errors
     /// Damage where the bytes were on the disk once.
@@ -165,8 +165,8 @@ impl Frames {
             if stopped >= self.durable {
                 return Ok(());
             }
-            // A writer may have finished the frame, and others behind it, while it was looked
-            // at. So damage must be seen twice.
+            // A writer may have finished the frame, and others after it, while it was looked at. So
+            // damage must be seen twice.
             if tried == Some(stopped) && before == self.durable {
                 let message = format!("the log is damaged: {fault}; `repair` keeps what is left");
                 return Err(Error::damaged(stopped, message));
@@ -189,7 +189,7 @@ impl Frames {
             found.push((at, header));
             at += header.size();
         }
-        // Only now it is known how far the file was on the disk.
+        // Only now is it known how far the file was on the disk.
         for (at, header) in found {
             if at + header.size() > self.durable && !has_crc(file, at, &header)? {
                 return Ok("a frame's body is damaged");
@@ -219,7 +219,7 @@ impl Frames {
             FrameKind::Index if first != self.settled() || !self.tail.is_empty() => {
                 return misplaced("an index is not behind the groups that it lists");
             }
-            // The walk knows what it lists.
+            // The walk has seen the groups that it lists.
             FrameKind::Index => {
                 self.index = offset;
                 self.indexed = self.groups.len();
@@ -230,7 +230,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Looks for frames behind a bad one, to learn how far the file was on the disk.
+    /// Looks for frames after a bad one, to learn how far the file was on the disk.
     fn look_ahead(&mut self, file: &LogFile, length: u64) -> Result<()> {
         let mut frames = 0;
         for at in Headers::new(file, self.identity, self.end + 8, length) {
@@ -246,8 +246,8 @@ impl Frames {
         Ok(())
     }
 
-    /// What the indexes list that are on the disk, from the newest on. `None` where an index is
-    /// not as it should be, or none is known to be on the disk.
+    /// The groups that indexes on the disk list, from the newest index on. `None` if an index is
+    /// not as it should be, or if none is known to be on the disk.
     ///
     /// After a power cut a newer one may be there without the groups that it lists.
     fn by_indexes(&self, file: &LogFile, newest: u64) -> Result<Option<Frames>> {
@@ -322,7 +322,7 @@ pub(crate) fn read_body(file: &LogFile, frame: &Frame) -> Result<VecStorage> {
 
 // --- headers ----------------------------------------------------------------
 
-/// Reads headers that lie behind each other, many at once where frames are small.
+/// Reads headers that follow each other, many at once if frames are small.
 struct Window<'f> {
     file: &'f LogFile,
     bytes: Vec<u8>,
@@ -341,7 +341,7 @@ impl<'f> Window<'f> {
         let place = |window: &Self| usize::try_from(offset.checked_sub(window.start)?).ok();
         let held = place(self).is_some_and(|at| self.bytes.len() >= at.saturating_add(size));
         if !held {
-            // Where frames are large, the bytes behind a header are of no use.
+            // If frames are large, the bytes after a header are of no use.
             let near = place(self).is_some_and(|at| at < 2 * WINDOW);
             self.bytes.resize(if near { WINDOW } else { size }, 0);
             let read = self.file.read(&mut self.bytes, offset)?;
@@ -372,7 +372,7 @@ impl<'f> Headers<'f> {
         Headers { file, identity, at, end, bytes: Vec::new(), start: at }
     }
 
-    /// Goes on behind a frame.
+    /// Goes on after a frame.
     pub(crate) fn skip_to(&mut self, offset: u64) {
         self.at = offset;
     }
@@ -398,7 +398,7 @@ impl Iterator for Headers<'_> {
             };
             let offset = self.at;
             self.at += 8;
-            // What looks like a frame of an unknown kind is none here.
+            // Damaged bytes may look like a frame of an unknown kind.
             if let Ok(Some(header)) = FrameHeader::read(bytes, self.identity, offset) {
                 return Some(Ok((offset, header)));
             }
@@ -447,7 +447,7 @@ pub(crate) fn index_document(previous: u64, groups: &[Frame]) -> Result<Vec<u8>>
     Ok(encoder.finish()?.to_vec())
 }
 
-/// The index at an offset; `None` where there is none that can be believed.
+/// The index at an offset; `None` if there is none, or not one to rely on.
 fn read_index(file: &LogFile, identity: Identity, offset: u64) -> Result<Option<Index>> {
     let Some(header) = Window::new(file).header(identity, offset)? else { return Ok(None) };
     if header.kind != FrameKind::Index || header.size() > file.len()?.saturating_sub(offset) {
@@ -520,7 +520,7 @@ mod tests {
         let document = livebuf::Doc::open(&document).unwrap();
         let listed = list(document.root(), 1 << 30, 300_000).unwrap().unwrap();
         assert_eq!(listed, (64, 100_000, groups[100..].to_vec()));
-        // What lies about its places is none.
+        // An index that lies about its places is not one.
         assert!(list(document.root(), 1 << 20, 300_000).unwrap().is_none());
         assert!(list(document.root(), 1 << 30, 100).unwrap().is_none());
         let empty = livebuf::json!({"previous": 0});

@@ -64,7 +64,7 @@ impl Group {
             .ok_or_else(|| damaged(livebuf::Error::new(Core::BadCount, 0)))
     }
 
-    /// `None` where the document is no array of so many rows, or was not validated.
+    /// `None` if the document is not an array of this many rows, or was not validated.
     pub(crate) fn new(document: DocBuf, first: u64, rows: usize) -> Option<Group> {
         let array = document.valid().ok()?.root().as_array()?;
         (array.len() == rows).then(|| Group { document: Arc::new(document), first, rows })
@@ -156,7 +156,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Gives a row as events, or answers that there is none any more.
+    /// Takes a row as events. False if there are no more.
     pub(crate) fn row<E>(
         &mut self,
         row: impl FnOnce(&mut Encoder) -> Result<bool, E>,
@@ -184,7 +184,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Copies all rows of frames that lie behind each other, read at once.
+    /// Copies all rows of frames that follow each other, which are read at once.
     pub(crate) fn frames(&mut self, file: &LogFile, frames: &[Frame]) -> Result<()> {
         let (Some(first), Some(last)) = (frames.first(), frames.last()) else { return Ok(()) };
         let size = last.offset.saturating_add(last.size()).saturating_sub(first.offset);

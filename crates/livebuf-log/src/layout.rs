@@ -12,7 +12,7 @@ pub(crate) const MARK: u64 = 32;
 const LEAST_BODY: u32 = 32;
 /// What each log begins with, by which it is told from a document.
 pub const MAGIC: [u8; 4] = [0xAB, b'L', b'B', b'L'];
-/// Behind the magic: the version, and flags.
+/// What follows the magic: the version, and flags.
 const VERSION: [u8; 4] = [1, 0, 0, 0];
 /// What each frame begins with. Its kind is the next byte.
 pub(crate) const FRAME_MAGIC: [u8; 3] = [0xAB, b'L', b'B'];
@@ -74,7 +74,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<Identity> {
         let message = "not a log: the file is shorter than a header";
         return Err(Error::new(ErrorKind::NotALog, message));
     }
-    // What is meant is only known of a whole header.
+    // The fields of a damaged header mean nothing.
     if word(bytes, 28) != crc_of(&[&bytes[..28]]) {
         return Err(Error::new(ErrorKind::NotALog, "the log's header is damaged").at(0));
     }
@@ -162,7 +162,7 @@ pub(crate) struct FrameHeader {
     pub(crate) kind: FrameKind,
     /// Bytes of the body.
     pub(crate) length: u32,
-    /// Number of its first row; of an index, of the first row behind what it lists.
+    /// Number of its first row; of an index, of the first row after those it lists.
     pub(crate) first: u64,
     pub(crate) rows: u32,
     /// Bytes of the file that were on the disk when it was written.
@@ -189,7 +189,7 @@ impl FrameHeader {
         bytes
     }
 
-    /// The frame's header at an offset; `None` where there is none, or a damaged one.
+    /// The frame's header at an offset; `None` if there is none, or a damaged one.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] for a kind that this version does not know.

@@ -38,8 +38,8 @@ pub struct LogReader {
     pub(crate) file: Arc<LogFile>,
     pub(crate) path: PathBuf,
     pub(crate) frames: Frames,
-    /// The group that was read last, by its offset. The tail as one group has the offset of its
-    /// end.
+    /// The group that was read last, with its offset. If it is the tail as one group, the offset is
+    /// that of the tail's end.
     kept: Mutex<Option<(u64, Group)>>,
 }
 
@@ -395,7 +395,7 @@ impl LogReader {
         Ok(())
     }
 
-    /// The rows behind the last group as one group.
+    /// The rows after the last group as one group.
     pub(crate) fn tail(&self) -> Result<Group> {
         let end = self.frames.end;
         if let Some(group) = self.kept(|offset, _| offset == end) {
@@ -446,7 +446,7 @@ impl LogReader {
 pub struct Groups<'l> {
     reader: &'l LogReader,
     next: usize,
-    /// Number of the row behind the last one that is wanted.
+    /// Number of the row after the last one that is wanted.
     end: u64,
     tail: bool,
 }

@@ -74,7 +74,7 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired> {
     Ok(Repaired { rows, lost_rows, lost_bytes, old })
 }
 
-/// Gives the file another name, too: one that no file has.
+/// Gives the file a second name that no file has yet.
 fn beside(path: &Path) -> Result<PathBuf> {
     let mut number = 1;
     loop {
@@ -100,14 +100,14 @@ fn keep_as(path: &Path, old: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
         done => return done,
     }
-    // The file system has no second names. A copy would be written over what has the name.
+    // The file system has no hard links. `create_new` keeps the copy from overwriting a file.
     fs::File::create_new(old)?;
     fs::copy(path, old).map(drop).inspect_err(|_| drop(fs::remove_file(old)))
 }
 
 /// What a damaged log has.
 struct Found {
-    /// The frames whose rows can be read, without those that others took the place of.
+    /// The frames whose rows can be read, but for those that later frames replaced.
     frames: Vec<Frame>,
     /// Bytes of all whole frames.
     bytes: u64,
@@ -142,7 +142,7 @@ fn whole_frames(file: &LogFile) -> Result<Found> {
             while frames.last().is_some_and(|last| last.first >= first) {
                 frames.pop();
             }
-            // What begins within another frame is no log's.
+            // No frame of a log begins within the rows of another.
             if frames.last().is_none_or(|last| last.end() <= first) {
                 frames.push(frame);
             }

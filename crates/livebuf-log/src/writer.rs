@@ -140,7 +140,7 @@ impl LogOptions {
         let making = |error| Error::io(format!("{} cannot be created", path.display()), error);
         let file = create_locked(path).map_err(making)?;
         remove_leftovers(path);
-        // It holds the lock until the file is removed.
+        // This handle keeps the lock until the file is removed.
         let same = file.try_clone().map_err(making)?;
         let made = self.begin(LogFile::new(file), path.to_path_buf()).and_then(|log| {
             sync_directory_of(path).map_err(making)?;
@@ -283,9 +283,9 @@ pub struct Log {
     builder: Builder,
     /// A frame that is being written.
     frame: Vec<u8>,
-    /// Bytes of the frames behind the last group.
+    /// Bytes of the frames after the last group.
     tail_bytes: u64,
-    /// How long the log is before it looks again whether it should compact itself.
+    /// The length from which on the log checks again whether it should compact itself.
     compact_from: u64,
     dropped: Option<Dropped>,
     /// What the file's mark says.
@@ -380,8 +380,8 @@ fn keep(file: &LogFile, path: &Path, torn: Torn) -> Result<PathBuf> {
     Ok(kept)
 }
 
-/// Eight bytes that no other log has: of the system each time, so that processes that are forked
-/// get other ones.
+/// Eight bytes that no other log has. The system gives them each time, so that forked processes do
+/// not get the same ones.
 fn identity() -> Result<Identity> {
     let mut identity = Identity::default();
     let filled = getrandom::fill(&mut identity).map_err(io::Error::other);
@@ -698,7 +698,7 @@ impl Log {
         self.end_group()
     }
 
-    /// Whether rows, with those behind the last group, are enough for a group.
+    /// Whether rows, with those after the last group, are enough for a group.
     fn fills(&self, bytes: &[u8], rows: usize) -> bool {
         let frames = &self.reader.frames;
         let tail_rows = frames.rows() - frames.settled();
@@ -711,7 +711,7 @@ impl Log {
         rows >= self.options.group_rows / 2 || bytes.len() as u64 >= self.options.group_bytes / 2
     }
 
-    /// Writes the rows behind the last group as a group, with one more.
+    /// Writes the rows after the last group as a group, with one more.
     fn gather(&mut self, row: Doc<'_>) -> Result<()> {
         if row.as_bytes().len() as u64 >= self.options.group_bytes / 2 {
             self.settle()?;
@@ -721,7 +721,7 @@ impl Log {
         self.end_group()
     }
 
-    /// Writes the rows behind the last group as a group.
+    /// Writes the rows after the last group as a group.
     fn settle(&mut self) -> Result<()> {
         if self.reader.frames.tail.is_empty() {
             return Ok(());
@@ -740,7 +740,7 @@ impl Log {
         self.write(FrameKind::Group, document.as_bytes(), rows)
     }
 
-    /// What each call that added rows ends with.
+    /// The end of each call that added rows: compacting and syncing, if it is time.
     fn added(&mut self) -> Result<()> {
         if self.reader.frames.end >= self.compact_from {
             self.compact_if_wasteful()?;
@@ -761,7 +761,7 @@ impl Log {
 
     // --- writing ------------------------------------------------------------
 
-    /// Writes a frame of rows behind the others.
+    /// Writes a frame of rows after the others.
     fn write(&mut self, kind: FrameKind, body: &[u8], rows: usize) -> Result<()> {
         let too_large = || Error::new(ErrorKind::Row, "the rows take more than a document holds");
         let length = u32::try_from(body.len()).map_err(|_| too_large())?;
@@ -791,7 +791,7 @@ impl Log {
         self.tail_bytes = 0;
         frames.groups.push(frame);
         if frames.groups.len() - frames.indexed >= INDEXED {
-            // An index is a help only. The rows are in the log without it.
+            // An index only speeds up opening. The rows are in the log without it.
             let _ = self.write_index();
         }
         Ok(())
@@ -822,7 +822,7 @@ impl Log {
         self.frame.extend(header.to_bytes(frames.identity, frames.end));
         self.frame.extend(body);
         if let Err(error) = self.reader.file.write(&self.frame, frames.end) {
-            // Should this fail, too, then the bytes are a torn end.
+            // If this fails, too, the bytes are a torn end.
             let _ = self.reader.file.set_len(frames.end);
             return Err(writing(error));
         }
@@ -832,7 +832,7 @@ impl Log {
         Ok(header.crc)
     }
 
-    /// Writes the mark, which is a help to the next one to open the log.
+    /// Writes the mark, so that the log opens faster next time.
     fn mark(&mut self) {
         let frames = &self.reader.frames;
         let mark = Mark { durable: frames.durable, index: frames.index };
@@ -845,7 +845,7 @@ impl Log {
     }
 
     /// Cuts an unfinished write off, and waits for the disk: what it held must never come back
-    /// behind new rows.
+    /// after new rows.
     fn drop_torn(&mut self) -> Result<()> {
         let frames = &mut self.reader.frames;
         if let Some(torn) = frames.torn.take() {
@@ -863,14 +863,14 @@ impl Log {
         }
         let waited = self.wait();
         if let (Err(_), Some(Dropped { torn, .. })) = (&waited, &self.dropped) {
-            // The disk may have forgotten the cut. The next to open the log must cut it again.
+            // The disk may have forgotten the cut. The next writer must cut it again.
             let _ = self.reader.file.set_len(torn.offset + torn.bytes);
         }
         waited
     }
 
-    /// Writes the bytes again that may not be on the disk. Where an earlier writer's sync failed,
-    /// the system counts them as written, and a sync by itself does nothing.
+    /// Writes the bytes again that may not be on the disk. If an earlier writer's sync failed, the
+    /// system counts them as written, and a sync by itself does nothing.
     fn write_again(&self) -> Result<()> {
         let LogReader { file, frames, .. } = &self.reader;
         let (mut at, mut piece) = (frames.durable, vec![0; 1 << 20]);
@@ -996,7 +996,7 @@ impl Log {
         }
     }
 
-    /// Adds a group of another log: as it is where it is large.
+    /// Adds a group of another log: as it is if it is large.
     pub(crate) fn copy(&mut self, group: &Group) -> Result<()> {
         let bytes = group.document().as_bytes();
         if self.reader.frames.tail.is_empty() && self.is_large(bytes, group.len()) {

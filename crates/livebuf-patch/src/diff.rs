@@ -1,5 +1,5 @@
-//! What differs between two documents: as changes with their values, as a patch, and as a
-//! merge patch. Recurses nowhere: what is open is a list.
+//! What differs between two documents: as changes with their values, as a patch, and as a merge
+//! patch. Nothing recurses: open containers are in a list.
 
 use crate::equal::{Rule, digest, same, text_size};
 use crate::error::{PatchError, PatchErrorKind, Result};
@@ -170,7 +170,7 @@ struct OpenPair<'v> {
     pointer: usize,
     /// How many changes there were before, and their bytes.
     before: (usize, u64),
-    /// A number of bytes that `two` has at least, as text.
+    /// Bytes that `two` has at least as text.
     least: u64,
     rest: Rest<'v>,
 }
@@ -214,7 +214,7 @@ struct DiffWalk<'v> {
     changes: Vec<Change<'v>>,
     /// Bytes of the changes, as operations in JSON text.
     bytes: u64,
-    /// The objects that end are to be replaced, since their order differs.
+    /// The objects that just ended must be replaced, because their order differs.
     replaces: bool,
     /// A small patch is wanted, not all differences.
     is_patch: bool,
@@ -264,7 +264,7 @@ fn find<'v>(
     Ok(walk.changes)
 }
 
-/// Room for about as many changes as there are, and for their pointers.
+/// Makes room for about as many more changes, and for their pointers.
 fn room_for_more(changes: &mut Vec<Change<'_>>) -> livebuf::Result<()> {
     let more = changes.len().max(64);
     require_memory(more * (size_of::<Change<'_>>() + 64))?;
@@ -380,7 +380,7 @@ impl<'v> DiffWalk<'v> {
         if !self.is_patch || spent <= whole || least >= spent {
             return least;
         }
-        // A container around it has as many bytes, too, so that few need to look again.
+        // Counted into the containers around it, so that few of them need to look again.
         let size = text_size(two, spent.saturating_mul(4));
         // Small changes can be applied to other documents as well. That is worth some bytes, and
         // most where all of a document would be replaced.
@@ -675,7 +675,7 @@ fn room_for(
     Ok(events.try_reserve(more).map_err(refused)?)
 }
 
-/// Adds a value to a merge patch, where that can be said.
+/// Adds a value to a merge patch, if that can be said.
 fn set<'v>(
     events: &mut Vec<Event<'v>>,
     open: &[Pair<'v>],

@@ -67,7 +67,7 @@ pub(crate) fn equal<A: Mode, B: Mode>(
     Ok(true)
 }
 
-/// Compares two scalars, or opens two containers; false where they differ already.
+/// Compares two scalars, or opens two containers; false if they differ already.
 fn enter<'a, 'b, A: Mode, B: Mode>(
     one: Value<'a, A>,
     two: Value<'b, B>,
@@ -114,7 +114,7 @@ fn enter<'a, 'b, A: Mode, B: Mode>(
 /// Whether both are numbers, of one value: exactly, also where one is a decimal or a text.
 fn numbers_equal<A: Mode, B: Mode>(one: Value<'_, A>, two: Value<'_, B>) -> Result<bool> {
     Ok(match (Number::of(&one)?, Number::of(&two)?) {
-        // A NaN is itself, as it is nothing else's number.
+        // A NaN equals itself here, since no other number equals it.
         (Some(Number::Float(one)), Some(Number::Float(two))) => {
             one == two || one.to_bits() == two.to_bits()
         }

@@ -41,9 +41,9 @@
 //!
 //! Nothing here recurses: the deepest documents, of 1,000 levels, need no larger stack.
 
-// Modules, each using only those before it: `error`; `number` and `equal` (values and their
-// digests); `patch` (a list of operations as a document); `apply` (RFC 6902); `merge` (RFC 7396);
-// `sequence` (arrays), `diff`.
+// Modules, each using only those before it: `error`; `equal` (values and their digests); `patch` (a
+// list of operations as a document); `apply` (RFC 6902); `merge` (RFC 7396); `sequence` (arrays),
+// `diff`.
 mod apply;
 mod diff;
 mod equal;

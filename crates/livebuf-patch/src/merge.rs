@@ -184,7 +184,7 @@ pub(crate) fn push_token(pointer: &mut String, key: &str) {
     }
 }
 
-/// Hands over what an object of a patch leaves where there was none: itself without its nulls.
+/// Hands over what an object of a patch becomes if there was none: itself without its nulls.
 fn put(
     patch: Value<'_, Valid>,
     with: impl FnOnce(Value<'_>) -> livebuf::Result<()>,

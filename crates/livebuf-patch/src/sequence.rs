@@ -1,7 +1,7 @@
 //! How one array becomes another: which elements stay, change, go, come and move.
 //!
-//! Elements are told apart by numbers, the same for equal ones. Where a number is shared, the
-//! elements were compared, so digests that collide cannot give a wrong answer.
+//! Elements are told apart by numbers, the same for equal ones. If a number is shared, the elements
+//! were compared, so digests that collide cannot give a wrong answer.
 
 use crate::equal::{Rule, digest, same, text_size};
 use foldhash::fast::RandomState;
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 /// What is done with elements, in the order of the new array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SequenceStep {
-    /// So many elements stay.
+    /// This many elements stay.
     Keep(usize),
     /// An old element becomes a new one, at its place.
     Change(usize, usize),
@@ -27,8 +27,8 @@ pub(crate) enum SequenceStep {
     Move(usize),
 }
 
-/// An element that is compared with at most so many that have the same digest. More would be
-/// objects that differ in the order of their members only, or collisions.
+/// An element is compared with at most this many others of the same digest. More would be objects
+/// that differ in the order of their members only, or collisions.
 const CANDIDATES: usize = 8;
 
 /// Below this size of a value, in bytes of text, moving it does not pay where it could be
@@ -235,8 +235,8 @@ impl Plan {
         }
     }
 
-    /// The steps in the order of the new array. Old elements that go are passed before those
-    /// behind them.
+    /// The steps in the order of the new array. Old elements that go are passed before those after
+    /// them.
     fn steps(&self) -> Vec<SequenceStep> {
         let mut steps = Vec::new();
         let mut next = 0;
@@ -302,7 +302,7 @@ fn scalar_equal(one: Value<'_, Valid>, two: Value<'_, Valid>) -> bool {
 /// Where old elements are while the steps are done one after the other.
 #[derive(Debug)]
 pub(crate) struct Places {
-    /// Of a tree of sums: which old elements are still where they were (a Fenwick tree).
+    /// A Fenwick tree that counts the old elements that are still where they were.
     sums: Vec<u32>,
     /// Elements in front that are not listed.
     front: usize,
@@ -315,7 +315,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// `count` elements, behind `front` others.
+    /// `count` elements, after `front` others.
     pub(crate) fn new(front: usize, count: usize) -> Places {
         let mut sums = vec![1; count + 1];
         sums[0] = 0;
@@ -350,7 +350,7 @@ impl Places {
         self.front + self.standing_before(self.next) + self.placed
     }
 
-    /// Passes so many old elements.
+    /// Passes this many old elements.
     pub(crate) fn keep(&mut self, count: usize) {
         self.next += count;
     }

@@ -142,7 +142,7 @@ fn equal<'d, M: Mode>(
     Ok(true)
 }
 
-/// Whether two are equal as far as their children are: these are left over.
+/// Whether two are equal if their children are, which go to `left_over`.
 fn equal_outside<'d, M: Mode>(
     left: &Plain<'_, 'd, M>,
     right: &Plain<'_, 'd, M>,

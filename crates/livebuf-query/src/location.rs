@@ -15,10 +15,10 @@ pub enum Step<'a> {
     Index(usize),
 }
 
-/// Steps that need no allocation, and that places share where they have more.
+/// How many steps need no allocation. Longer places share steps in pieces of this length.
 const INLINE: usize = 4;
 
-/// The first steps of several places: so many, and those above them.
+/// The first steps that several places share: four, and those above them.
 struct Shared<'a> {
     above: Option<Arc<Shared<'a>>>,
     steps: [Step<'a>; INLINE],
@@ -40,7 +40,7 @@ impl Drop for Shared<'_> {
 #[derive(Default)]
 pub(crate) struct Trail<'a> {
     steps: Vec<Step<'a>>,
-    /// Its first steps, as far as a place has them: so many in each.
+    /// Its first steps, as far as earlier places have them: [`INLINE`] in each.
     shared: Vec<Arc<Shared<'a>>>,
     /// How many steps are the same since the last match.
     same: usize,
@@ -66,7 +66,7 @@ impl<'a> Trail<'a> {
         self.changed(length);
     }
 
-    /// Sets a step, and leaves those behind it.
+    /// Sets a step, and keeps those after it.
     #[inline]
     pub(crate) fn set(&mut self, place: usize, step: Step<'a>) {
         if let Some(old) = self.steps.get_mut(place) {
@@ -83,7 +83,7 @@ impl<'a> Trail<'a> {
         }
     }
 
-    /// A match is there: how many of its steps are those of the match before.
+    /// Called at a match: how many of its steps are those of the match before.
     #[inline]
     pub(crate) fn found(&mut self) -> usize {
         std::mem::replace(&mut self.same, self.steps.len())
@@ -100,7 +100,7 @@ impl<'a> Trail<'a> {
 
     #[inline(never)]
     fn long_location(&mut self) -> Location<'a> {
-        // One step at least is behind those that are shared.
+        // At least one step comes after those that are shared.
         let count = (self.steps.len() - 1) / INLINE;
         let (whole, _) = self.steps.as_chunks::<INLINE>();
         for steps in whole.iter().take(count).skip(self.shared.len()) {
@@ -135,7 +135,7 @@ impl<'a> Trail<'a> {
 #[derive(Clone)]
 pub struct Location<'a> {
     head: Option<Arc<Shared<'a>>>,
-    /// Up to four, of which there are none only where all is none.
+    /// The last steps, up to four. It is empty only for the root.
     tail: SmallVec<[Step<'a>; INLINE]>,
 }
 

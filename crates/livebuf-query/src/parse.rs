@@ -11,7 +11,7 @@ use crate::syntax::{Comparison, Literal, Logical, Operand, Path, Pattern, Segmen
 /// How deep filters, parentheses and functions may lie within each other.
 pub(crate) const NESTING_LIMIT: u32 = 32;
 
-/// Bytes that the compiled regular expressions of a query may take, beyond the last.
+/// Bytes that a query's compiled regular expressions may take before another one is refused.
 const EXPRESSIONS: usize = 8 * regexp::SIZE_LIMIT;
 
 /// Integers beyond these are no indexes (RFC 9535, 2.1).
@@ -40,7 +40,7 @@ pub(crate) fn parse(
 
 struct Parser<'t> {
     text: &'t str,
-    /// Bytes that are read.
+    /// How many bytes were read.
     at: usize,
     depth: u32,
     /// Bytes that further regular expressions may take.
@@ -114,7 +114,7 @@ impl<'t> Parser<'t> {
         parsed
     }
 
-    /// The segments behind `$` or `@`, and whether they are written as a singular query.
+    /// The segments after `$` or `@`, and whether they are written as a singular query.
     fn path(&mut self, absolute: bool) -> Parsed<(Path, bool)> {
         let mut segments = Vec::new();
         let mut written_singular = true;
@@ -161,7 +161,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The name that begins here; empty where none does.
+    /// The name that begins here; empty if none does.
     fn name(&mut self) -> &'t str {
         let rest = self.rest();
         let is_name = |next: char| is_name_first(next) || next.is_ascii_digit();
@@ -189,7 +189,7 @@ impl<'t> Parser<'t> {
         Ok(None)
     }
 
-    /// Behind a `[`.
+    /// Reads selectors after a `[`.
     fn selectors(&mut self) -> Parsed<Vec<Selector>> {
         let mut selectors = Vec::new();
         loop {
@@ -330,7 +330,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Behind `\u`; a surrogate pair is one character.
+    /// Reads the digits after `\u`. A surrogate pair is one character.
     fn unicode(&mut self, start: usize) -> Parsed<char> {
         let high = self.hexadecimal()?;
         let code = match high {
@@ -470,7 +470,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// With whether it is a query that is written as a singular one.
+    /// A term, and whether it is a query that is written as a singular one.
     fn term(&mut self) -> Parsed<(Term, bool)> {
         let literal = |operand| Ok((Term::Literal(operand), false));
         if let Some(value) = self.parameter()? {
@@ -525,7 +525,7 @@ impl<'t> Parser<'t> {
         Ok(Literal::parse(&self.text[start..self.at]))
     }
 
-    /// Behind a function's `(`.
+    /// Compiles a regular expression, and counts what it takes.
     fn regexp(&mut self, pattern: &str, whole: bool) -> Parsed<Option<Regexp>> {
         if self.room == 0 {
             return self.expected("regular expressions that take less than 8 MiB together");

@@ -277,7 +277,7 @@ impl fmt::Debug for Query {
     }
 }
 
-/// So few places are sorted without asking for memory.
+/// Up to this many places are sorted without asking for memory.
 const FEW: usize = 64;
 /// Bytes that a place takes in memory of its own, about: what it shares with others is made once.
 const LOCATION: usize = 64;
@@ -377,12 +377,12 @@ impl<'q, 'd: 'q, M: Mode> Matches<'q, 'd, M> {
 /// What a place has in common with the one before it is kept once.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// What each has behind the bytes of the one before it.
+    /// What each place has after the bytes that it shares with the one before.
     text: String,
-    /// How many bytes those are, and where its own end.
+    /// How many bytes it shares, and where its own end.
     parts: std::vec::IntoIter<(usize, usize)>,
     at: usize,
-    /// What stands before each.
+    /// Length of the pointer that stands before each.
     base: usize,
     last: String,
 }

@@ -124,10 +124,10 @@ impl Regexp {
     }
 }
 
-/// What is made of an automaton.
+/// The part of an automaton that was made so far.
 struct Made {
     cache: Cache,
-    /// Its bytes before there was anything.
+    /// Bytes of the cache while it was empty.
     empty: usize,
     /// At least the most parts that a state has: each takes a byte or more.
     parts: u64,
@@ -150,7 +150,7 @@ impl Made {
         let made = make(&mut self.cache);
         let after = self.cache.memory_usage();
         if after != before {
-            // It begins anew where there is no more room.
+            // If there is no more room, it begins again.
             let new = after - if after > before { before } else { self.empty };
             // A state has a row of the table, and is in two lists.
             let row = size_of::<u32>() << regexp.automaton.byte_classes().stride2();
@@ -161,7 +161,7 @@ impl Made {
     }
 }
 
-/// The expressions that a search met last, the newest behind. So each is compiled and followed
+/// The expressions that a search met last, the newest at the end. So each is compiled and followed
 /// once, as far as there is room. They are new for each search: equal searches take equal steps.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "an entry moves each time that it is used, and is large")]
@@ -360,7 +360,7 @@ fn escape(input: &mut Input<'_>, output: &mut String) -> Option<()> {
     Some(())
 }
 
-/// A class in brackets, behind its `[`.
+/// A class in brackets, after its `[`.
 fn class(input: &mut Input<'_>, output: &mut String) -> Option<()> {
     output.push('[');
     if input.next_if_eq(&'^').is_some() {
@@ -416,7 +416,7 @@ fn class(input: &mut Input<'_>, output: &mut String) -> Option<()> {
     Some(())
 }
 
-/// A character of a class, where the crate reads some as operators.
+/// A character of a class, escaped if the crate would read it as an operator.
 fn literal(character: char, output: &mut String) {
     if matches!(character, '&' | '~' | '^' | '#' | '$') {
         output.push('\\');

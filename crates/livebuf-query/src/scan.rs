@@ -1,4 +1,4 @@
-//! Column scans: the rows of a table that a filter may keep, and columns for the names behind it.
+//! Column scans: the rows of a table that a filter may keep, and columns for the names after it.
 //!
 //! A comparison of one field with a literal reads that field's column, not rows. Where the
 //! column holds numbers of one type, 64 rows are compared at once.
@@ -13,13 +13,13 @@ use std::ops::Bound;
 pub(crate) struct Scan<'q, 'd, M: Mode> {
     pub(crate) array: Array<'d, M>,
     rows: Rows<'q, 'd, M>,
-    /// Whether the rows only may be wanted: the filter must be asked for each.
+    /// Whether the filter must still be asked for each row.
     pub(crate) doubtful: bool,
-    /// The column that the names behind lead to.
+    /// The column that the names after the selector lead to.
     pub(crate) column: Option<Column<'d, M>>,
-    /// How many segments behind this one those names are.
+    /// How many segments those names are.
     pub(crate) names: usize,
-    /// Whether its values are matches: no segment is behind the names, and nothing is doubtful.
+    /// Whether its values are matches: no segment follows the names, and no row is doubtful.
     pub(crate) is_last: bool,
     /// Rows of one batch with their values, and how many of them were given.
     gathered: Vec<(usize, Value<'d, M>)>,
@@ -38,7 +38,7 @@ struct RowBatch<'d> {
     rows: Vec<usize>,
     /// How many of these were taken.
     taken: usize,
-    /// Comes behind them.
+    /// An error that comes after them.
     error: Option<Error>,
 }
 
@@ -96,8 +96,8 @@ impl<I: Iterator<Item = Result<usize>>> Batches for I {
 }
 
 impl<'q, 'd, M: Mode> Scan<'q, 'd, M> {
-    /// A scan for one selector and the segments behind it; `None` where it is not faster than
-    /// to go through the elements.
+    /// A scan for one selector and the segments after it; `None` if it is not faster than going
+    /// through the elements.
     pub(crate) fn new(
         array: Array<'d, M>,
         selector: &'q Selector,
@@ -183,7 +183,7 @@ impl<'q, 'd, M: Mode> Scan<'q, 'd, M> {
                 }
             }
             found.taken = found.rows.len();
-            // It comes behind the values before it.
+            // It comes after the values before it.
             found.error = failed.or(found.error.take());
         }
         Ok(())
@@ -238,7 +238,7 @@ fn column_behind<'d, M: Mode>(
     Ok((column, names))
 }
 
-/// Rows among which are all that a filter keeps.
+/// Rows among which are all those that a filter keeps.
 fn candidates<'q, 'd, M: Mode>(
     table: &Table<'d, M>,
     filter: &'q Logical,
@@ -296,7 +296,7 @@ fn ranged<'d, M: Mode>(
     number: Number<'_>,
 ) -> Option<RowBatch<'d>> {
     use ColumnType::*;
-    /// Between these, without them, doubles are exact for integers and for those next to them.
+    /// Below this, a double holds each integer and the ones next to it.
     const EXACT: i64 = 1 << 53;
     let column_type = column.column_type();
     let whole = matches!(column_type, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64);

@@ -5,14 +5,14 @@ use livebuf::{Error, ErrorKind, Result};
 /// Steps after which a search asks whether it shall end.
 const SLICE: u64 = 1 << 16;
 
-/// Says that a search shall end.
+/// Answers whether a search shall end.
 pub(crate) type Interrupt = fn() -> bool;
 
 /// Steps that are left: each value that is visited takes one.
 pub(crate) struct Steps {
-    /// Until the next question.
+    /// Steps until it asks again.
     left: u64,
-    /// Behind that.
+    /// Steps after those.
     more: u64,
     total: u64,
     interrupt: Option<Interrupt>,

@@ -63,10 +63,10 @@ pub(crate) enum Operand {
 pub(crate) enum Literal {
     Int(i128),
     Float(f64),
-    /// Neither holds it.
+    /// A number that neither of them holds.
     Text(String),
-    /// It has more digits than the double next to it. A document of that text has the double, and
-    /// a decimal has the digits: so it is the one to doubles and the other to all else.
+    /// A number with more digits than its nearest double. A document of that text has the double, a
+    /// decimal the digits. So it meets doubles as a double, and all else as digits.
     Long(String, f64),
 }
 
@@ -87,7 +87,7 @@ impl Literal {
         }
     }
 
-    /// `None` where that depends on what it meets.
+    /// `None` if that depends on the number that it is compared with.
     pub(crate) fn number(&self) -> Option<Number<'_>> {
         match self {
             Literal::Long(..) => None,
@@ -96,13 +96,13 @@ impl Literal {
     }
 
     pub(crate) fn compare(&self, other: &Literal) -> Option<Ordering> {
-        // By digits where both are long.
+        // If both are long, by digits.
         let to = other.number().unwrap_or(Number::Int(0));
         let number = self.meets(to);
         number.partial_cmp(&other.meets(number))
     }
 
-    /// The number that it is to another.
+    /// The number as which it is compared with another one.
     pub(crate) fn meets(&self, other: Number<'_>) -> Number<'_> {
         match self {
             Literal::Int(value) => Number::Int(*value),

@@ -16,7 +16,7 @@ use livebuf::{Array, ArrayIter, Error, ErrorKind, Fields, Mode, Result, Value};
 pub(crate) struct QueryWalk<'q, 'd, M: Mode> {
     root: Value<'d, M>,
     segments: &'q [Segment],
-    /// Where it begins, until it does.
+    /// The value that it begins with, until it has begun.
     start: Option<Value<'d, M>>,
     frames: Vec<Frame<'q, 'd, M>>,
     /// The steps to where it stands: those to the last match.
@@ -137,7 +137,7 @@ impl<'q, 'd: 'q, M: Mode> QueryWalk<'q, 'd, M> {
             && *depth < self.path.len()
             && let Some((row, value)) = scan.next_value(budget)?
         {
-            // The names behind are those of the match before.
+            // The names after it are those of the match before.
             self.path.set(*depth, Step::Index(row));
             return Ok(Some(value));
         }

@@ -695,7 +695,7 @@ impl<'p, 'py> Run<'p, 'py> {
                 let names = class.names.as_ref().map(|names| names.bind_borrowed(py));
                 call(class.class.bind(py), values, class.by_position, names)
             }
-            // Those behind the first gap are given by name.
+            // Those after the first gap are given by name.
             false => {
                 let by_position = values.iter().take(class.by_position);
                 let by_position = by_position.take_while(|value| value.is_some()).count();
@@ -997,7 +997,7 @@ fn call<'py>(
             &many
         }
     };
-    // SAFETY: live objects: `by_position` of them, and as many as there are names behind. The
+    // SAFETY: live objects: `by_position` of them, and after them as many as there are names. The
     // caller keeps them.
     unsafe {
         let made = ffi::PyObject_Vectorcall(

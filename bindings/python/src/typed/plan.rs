@@ -367,7 +367,7 @@ impl Plan {
             "dict" => Build::Dict,
             _ => Build::Call,
         };
-        // Making any object may run a `__del__` of another, but not more.
+        // Making an object may run only the `__del__` of another one.
         self.runs_code |= build == Build::Call;
         let (mut fields, mut named) = (Vec::new(), Vec::new());
         for field in node.get_item(3)?.try_iter()? {

@@ -125,7 +125,7 @@ impl ArrowSchema {
     }
 }
 
-/// The shape of tensors that lie in memory as it says; `None` where their axes are exchanged.
+/// The shape of tensors that lie in memory as it says; `None` if their axes are exchanged.
 fn shape(parameters: &[u8]) -> Option<Vec<usize>> {
     let parameters = livebuf_json::from_slice(parameters).ok()?;
     let parameters = parameters.valid().ok()?.root();
@@ -160,7 +160,7 @@ fn pointers<'a, T>(start: *mut *mut T, length: i64) -> Result<&'a [*mut T]> {
     if start.is_null() {
         return Err(mismatch("the children are missing"));
     }
-    // SAFETY: the structure, which the caller borrows, says that there are so many.
+    // SAFETY: the structure, which the caller borrows, says that this many are there.
     Ok(unsafe { slice::from_raw_parts(start, length) })
 }
 
@@ -178,7 +178,7 @@ pub(crate) enum Data<'a> {
     Null,
     /// Bits, and which is the first.
     Bool(&'a [u8], usize),
-    /// So many bytes for each.
+    /// This many bytes for each.
     Fixed(&'a [u8], usize),
     /// Text or bytes between offsets.
     Variable(Offsets<'a>, &'a [u8]),
@@ -187,7 +187,7 @@ pub(crate) enum Data<'a> {
     Struct(Vec<Values<'a>>),
     List(Offsets<'a>, Box<Values<'a>>),
     FixedList(usize, Box<Values<'a>>),
-    /// Indices of so many bytes each, and what they select from.
+    /// Indices of this many bytes each, and what they select from.
     Dictionary(Number, &'a [u8], Box<Values<'a>>),
 }
 
@@ -216,7 +216,7 @@ impl Offsets<'_> {
         }
     }
 
-    /// The last, where all rise from 0 or more.
+    /// The last offset, if all rise from 0 or more.
     fn check(&self, length: usize) -> Result<usize> {
         let mut last = 0;
         for index in 0..=length {
@@ -264,7 +264,7 @@ impl<'a> Values<'a> {
         found.ok_or_else(|| mismatch("a view looks outside its buffers"))
     }
 
-    /// Reads `length` values of an array from `skip` on; all that it has without.
+    /// Reads an array's values; with `part`, a first value and a count, only those.
     ///
     /// # Safety
     /// The array must be one of this type, as the interface demands.
@@ -287,7 +287,7 @@ impl<'a> Values<'a> {
         let first = offset.checked_add(skip).filter(|first| *first < limit && length < limit);
         let first = first.ok_or_else(|| mismatch("a count is too large"))?;
         let source = Source { array, first, length };
-        // SAFETY: the caller's promise.
+        // SAFETY: the array is of this type, as the caller promises.
         unsafe { source.read(kind) }
     }
 }
@@ -420,7 +420,7 @@ impl<'a> Source<'a> {
     /// As [`read`](Self::read); the buffer must be one of bits.
     unsafe fn bits(&self, index: usize) -> Result<&'a [u8]> {
         let (skip, end) = (self.first / 8, (self.first + self.length).div_ceil(8));
-        // SAFETY: the caller's promise.
+        // SAFETY: it is a buffer of bits, so it has those of `first` and `length`.
         unsafe { self.bytes(index, skip, if self.length == 0 { 0 } else { end - skip }) }
     }
 
@@ -429,7 +429,7 @@ impl<'a> Source<'a> {
     unsafe fn fixed(&self, width: usize) -> Result<Data<'a>> {
         let parts = self.first.checked_mul(width).zip(self.length.checked_mul(width));
         let (skip, length) = parts.ok_or_else(|| mismatch("a count is too large"))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a buffer of this width has these values.
         Ok(Data::Fixed(unsafe { self.bytes(1, skip, length)? }, width))
     }
 
@@ -443,7 +443,7 @@ impl<'a> Source<'a> {
             return Ok((Offsets { bytes: &[], large }, 0));
         }
         let width = if large { 8 } else { 4 };
-        // SAFETY: the caller's promise.
+        // SAFETY: such a buffer has one offset more than there are values.
         let bytes = unsafe { self.bytes(1, self.first * width, (self.length + 1) * width)? };
         let offsets = Offsets { bytes, large };
         let end = offsets.check(self.length)?;
@@ -482,14 +482,14 @@ impl<'a> Source<'a> {
         }))
     }
 
-    /// Lists of so many elements.
+    /// Lists of this many elements.
     ///
     /// # Safety
     /// As [`only_child`](Self::only_child).
     unsafe fn fixed_list(&self, kind: &Type, size: usize) -> Result<Data<'a>> {
         let start = self.first.checked_mul(size).zip(self.length.checked_mul(size));
         let part = start.ok_or_else(|| mismatch("a count is too large"))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a type with one child of this kind.
         let child = unsafe { self.only_child(kind, Some(part))? };
         Ok(Data::FixedList(size, Box::new(child)))
     }
@@ -519,7 +519,7 @@ impl RecordBatch {
 // --- streams ----------------------------------------------------------------
 
 impl ArrowArrayStream {
-    /// Gives all arrays to `each`, after the field that they are of to `begin`.
+    /// Gives the arrays' field to `begin`, and then each array to `each`.
     pub(crate) fn read_all<C>(
         mut self,
         begin: impl FnOnce(&Field) -> Result<C>,

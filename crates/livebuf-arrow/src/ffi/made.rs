@@ -22,7 +22,7 @@ struct SchemaParts {
     name: CString,
     /// From `Box::into_raw`. A consumer may have moved what they held.
     children: Vec<*mut ArrowSchema>,
-    /// The same; null where there is none.
+    /// The same; null if there is none.
     dictionary: *mut ArrowSchema,
     metadata: Vec<u8>,
 }
@@ -141,7 +141,7 @@ impl Buffer {
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: it was made of a slice of so many bytes, none of which is padding. What is kept
+        // SAFETY: it was made of a slice of this many bytes, none of which is padding. What is kept
         // here keeps them in place.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.length) }
     }
@@ -161,7 +161,7 @@ struct ArrayParts {
     starts: Vec<*const c_void>,
     /// From `Box::into_raw`. A consumer may have moved what they held.
     children: Vec<*mut ArrowArray>,
-    /// The same; null where there is none.
+    /// The same; null if there is none.
     dictionary: *mut ArrowArray,
 }
 
@@ -239,8 +239,8 @@ impl ArrowArray {
         self.length as usize
     }
 
-    /// Makes the elements of a fixed list of fixed lists, made here, its own. Answers the array of
-    /// those lists, without them.
+    /// Takes the elements out of the inner lists of a fixed list, made here, and makes them its
+    /// own. Returns the array of the inner lists, without elements.
     pub(crate) fn lift(&mut self) -> Option<ArrowArray> {
         let parts = self.private_data.cast::<ArrayParts>();
         // SAFETY: the caller has an array made here, so these are its parts, and its children were

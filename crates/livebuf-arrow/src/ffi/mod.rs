@@ -1,5 +1,5 @@
-//! The Arrow C Data Interface: its three structures, and all `unsafe` code of this crate
-//! but the one line in `document`.
+//! The Arrow C Data Interface: its three structures, and most `unsafe` code of this crate. The rest
+//! is in `document` and `export`.
 //!
 //! Whoever holds one of these structures may rely on it being as the interface demands:
 //! it was made by `made`, or the caller of an unsafe function here promised it. Their
@@ -96,7 +96,7 @@ macro_rules! structure {
             /// Data Interface demands it, or a released one. Until this one is released,
             /// nobody else may write what it leads to.
             pub unsafe fn take(source: *mut Self) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: `source` is valid for reads and writes, as the caller promises.
                 unsafe { ptr::replace(source, Self::released()) }
             }
 
@@ -106,7 +106,7 @@ macro_rules! structure {
             /// # Safety
             /// `target` must be valid for writes.
             pub unsafe fn give(self, target: *mut Self) {
-                // SAFETY: the caller's promise.
+                // SAFETY: `target` is valid for writes, as the caller promises.
                 unsafe { ptr::write(target, self) }
             }
         }
