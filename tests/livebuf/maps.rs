@@ -256,3 +256,30 @@ fn many_entries_of_one_long_key_are_not_sorted() {
     assert_eq!(editor.order(root).unwrap_err().kind(), ErrorKind::Overlap);
     assert!(doc.validate().is_err());
 }
+
+/// Bug: the keys of a map were compared before it was known whether their texts lie over one
+/// another. So ten megabytes, in which each key is an end of one long text, took half a minute to
+/// validate.
+#[test]
+fn keys_are_compared_once_it_is_known_that_they_lie_apart() {
+    let long = "k".repeat(1 << 20);
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(New::Map { capacity: 0 }).unwrap().unwrap();
+    doc.set(root, &*long, ()).unwrap();
+    for number in 0..20_000 {
+        doc.set(root, &*format!("{number:05}"), ()).unwrap();
+    }
+    doc.order(root).unwrap();
+    let mut bytes = doc.to_vec();
+    let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let keys = word(&bytes, word(&bytes, 8) as usize + 20) as usize;
+    let text = word(&bytes, keys);
+    // Longer and longer ends of the long key, which is the last one in the tree.
+    for number in 1..20_001u32 {
+        let (length, at) = (8 + number, keys + 8 * number as usize);
+        let cell = [text + (1 << 20) - length, length | 1 << 30];
+        bytes[at..at + 8].copy_from_slice(&cell.map(u32::to_le_bytes).concat());
+    }
+    let doc = Doc::open(&bytes).unwrap();
+    assert_eq!(doc.validate().unwrap_err().kind(), ErrorKind::Overlap);
+}

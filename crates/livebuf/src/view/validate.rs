@@ -1019,10 +1019,7 @@ impl<'a, 's> Validator<'a, 's> {
         self.claim_block(RegionKind::Map, offset, MAP_VALUES.into())?;
         let (keys, size) = (map.keys.at(0), map::keys_size(map.capacity));
         self.claim_block(RegionKind::Keys, keys, size)?;
-        map::check_index(bytes, offset, &mut |block, size| {
-            let kind = if block == map.hash { RegionKind::Hash } else { RegionKind::Node };
-            self.claim_block(kind, block as u64, size as u64)
-        })?;
+        // Before the indexes, which compare keys: that takes long if keys lie over one another.
         for number in 0..map.used {
             let position = map.keys.at(number);
             let cell = load_u64(bytes, position)?;
@@ -1030,6 +1027,10 @@ impl<'a, 's> Validator<'a, 's> {
                 self.span(Raw { tag: TAG_STRING, cell, position: position as u32 })?;
             }
         }
+        map::check_index(bytes, offset, &mut |block, size| {
+            let kind = if block == map.hash { RegionKind::Hash } else { RegionKind::Node };
+            self.claim_block(kind, block as u64, size as u64)
+        })?;
         self.zero(map.keys.at(map.used), keys + size)?;
         // The values: one for each entry, and null for each hole.
         let at = map.values_at();
