@@ -1,7 +1,7 @@
 //! `livebuf.Array`: a view of an array, as a `MutableSequence`.
 
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyTuple, PyType};
 
@@ -17,7 +17,9 @@ use crate::pointer::{fallback, pointer_below, remove_at, set_at};
 use crate::query::{self, Base, Matches};
 use crate::table::{Column, Table};
 use crate::typed::decoder::typed;
-use crate::view::{Above, Array, Columnar, Document, Found, Object, child, found, is_container};
+use crate::view::{
+    Above, Array, Columnar, Document, Found, Index, Object, child, found, is_container,
+};
 
 /// The index from the front that a Python index means; `None` beyond the ends.
 fn place(index: isize, length: usize) -> Option<usize> {
@@ -66,12 +68,10 @@ impl Array {
     /// An index from the front, of an element that must be there.
     fn index_of(&self, key: &Bound<'_, PyAny>) -> PyResult<usize> {
         let length = self.view.len(key.py())?;
-        let index = match key.extract::<isize>() {
-            Ok(index) => index,
-            Err(failure) if failure.is_instance_of::<PyOverflowError>(key.py()) => isize::MAX,
-            Err(_) => return Err(expected("an index or slice", key)),
+        let Ok(Index(index)) = key.extract() else {
+            return Err(expected("an index or slice", key));
         };
-        place(index, length).ok_or_else(|| error::index(key.py(), index, length))
+        place(index, length).ok_or_else(|| error::index(key.py(), error::digits(key), length))
     }
 
     /// The indexes of a slice, where it begins (also if it is empty), and its step.
@@ -307,14 +307,17 @@ impl Array {
     }
 
     /// The first index of a value. Raises `ValueError` where there is none.
-    #[pyo3(signature = (value, start=0, stop=isize::MAX, /))]
+    #[pyo3(
+        signature = (value, start=Index(0), stop=Index(isize::MAX), /),
+        text_signature = "($self, value, start=0, stop=..., /)"
+    )]
     fn index(
         slf: &Bound<'_, Self>,
         value: &Bound<'_, PyAny>,
-        start: isize,
-        stop: isize,
+        start: Index,
+        stop: Index,
     ) -> PyResult<usize> {
-        let slice = PySlice::new(slf.py(), start, stop, 1);
+        let slice = PySlice::new(slf.py(), start.0, stop.0, 1);
         for index in slf.get().indexes(&slice)?.0 {
             match Self::at(slf, index)? {
                 Some(element) if element.eq(value)? => return Ok(index),
@@ -338,10 +341,10 @@ impl Array {
     #[pyo3(signature = (index, default=None, /))]
     fn get<'py>(
         slf: &Bound<'py, Self>,
-        index: isize,
+        index: Index,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let found = match place(index, slf.get().view.len(slf.py())?) {
+        let found = match place(index.0, slf.get().view.len(slf.py())?) {
             Some(index) => Self::at(slf, index)?,
             None => None,
         };
@@ -402,7 +405,7 @@ impl Array {
 
     /// Removes the first element that equals a value. Raises `ValueError` where there is none.
     fn remove(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let index = Self::index(slf, value, 0, isize::MAX)?;
+        let index = Self::index(slf, value, Index(0), Index(isize::MAX))?;
         slf.get().remove_at(slf.py(), index)
     }
 

@@ -28,7 +28,7 @@ use crate::recording::{History, Recording};
 use crate::transaction::Transaction;
 use crate::typed::decoder::typed;
 use crate::view::{
-    Above, Array, Document, Found, Object, Source, State, child, found, new_layout, root,
+    Above, Array, Document, Found, Index, Object, Source, State, child, found, new_layout, root,
 };
 
 impl Document {
@@ -436,14 +436,17 @@ impl Document {
     }
 
     /// The first index of a value in the root.
-    #[pyo3(signature = (value, start=0, stop=isize::MAX, /))]
+    #[pyo3(
+        signature = (value, start=Index(0), stop=Index(isize::MAX), /),
+        text_signature = "($self, value, start=0, stop=..., /)"
+    )]
     fn index(
         slf: &Bound<'_, Self>,
         value: &Bound<'_, PyAny>,
-        start: isize,
-        stop: isize,
+        start: Index,
+        stop: Index,
     ) -> PyResult<usize> {
-        elements(slf)?.call_method1("index", (value, start, stop))?.extract()
+        elements(slf)?.call_method1("index", (value, start.0, stop.0))?.extract()
     }
 
     /// How often a value occurs in the root.

@@ -454,14 +454,11 @@ impl ObjectWalk {
         // SAFETY: a live dict.
         let size = unsafe { ffi::PyDict_Size(object.as_ptr()) };
         let mut position = 0;
-        while let Some((key, value)) = self.plain_members(object, &mut position)? {
+        while let Some((key, value)) = self.plain_members(object, size, &mut position)? {
             if let Err(failure) = self.container(value.as_borrowed()) {
                 return Err(failure.within(key.as_borrowed()));
             }
-            // SAFETY: a live dict.
-            if unsafe { ffi::PyDict_Size(object.as_ptr()) } != size {
-                return fail("the dict was changed while it was stored".into());
-            }
+            unchanged(object, size)?;
         }
         self.containers.pop();
         Ok(self.encoder.end_object()?)
@@ -473,16 +470,23 @@ impl ObjectWalk {
     fn plain_members<'py>(
         &mut self,
         object: Borrowed<'_, 'py, PyAny>,
+        size: ffi::Py_ssize_t,
         position: &mut ffi::Py_ssize_t,
     ) -> Encoded<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
         let (mut key, mut value) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: a live dict; what it gives is used before anything can change the dict,
-        // or held: containers and what is not a plain value may run Python code.
+        // or held: keys of models, containers and what is not a plain value may run Python code.
         unsafe {
             while ffi::PyDict_Next(object.as_ptr(), position, &mut key, &mut value) != 0 {
                 let key = Borrowed::from_ptr(object.py(), key);
-                self.key(key)?;
                 let value = Borrowed::from_ptr(object.py(), value);
+                if self.models > 0 && !key.is_exact_instance_of::<PyString>() {
+                    let _held = (key.to_owned(), value.to_owned());
+                    self.key(key)?;
+                    unchanged(object, size)?;
+                } else {
+                    self.key(key)?;
+                }
                 match self.plain(value) {
                     Some(done) => done.at(|| Step::Key(key.to_owned().to_string().into()))?,
                     None => return Ok(Some((key.to_owned(), value.to_owned()))),
@@ -1051,6 +1055,15 @@ fn moments<'py>(
 fn pydantic_core(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static FOUND: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     FOUND.import(py, "pydantic_core", "to_jsonable_python")
+}
+
+/// Checks that Python code did not add members to a dict, or remove some.
+fn unchanged(dict: Borrowed<'_, '_, PyAny>, size: ffi::Py_ssize_t) -> Encoded {
+    // SAFETY: a live dict.
+    match unsafe { ffi::PyDict_Size(dict.as_ptr()) } == size {
+        true => Ok(()),
+        false => fail("the dict was changed while it was stored".into()),
+    }
 }
 
 /// The key that pydantic writes for one that is no text.

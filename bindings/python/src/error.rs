@@ -3,6 +3,7 @@
 //! The classes are written in Python, in `livebuf/_errors.py`: each has two base classes, which
 //! a class made here cannot have.
 
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
@@ -396,13 +397,18 @@ pub(crate) fn missing_key(py: Python<'_>, key: &str) -> PyErr {
 }
 
 /// The error for an index beyond the end.
-pub(crate) fn index(py: Python<'_>, index: isize, length: usize) -> PyErr {
+pub(crate) fn index(py: Python<'_>, index: impl Display, length: usize) -> PyErr {
     let message = format!("index {index} is out of range: the array has {length} elements");
     make(py, |c| &c.index, message, ErrorKind::IndexOutOfRange, None)
 }
 
+/// An index in a message. Python has no text for very long ones.
+pub(crate) fn digits(index: &Bound<'_, PyAny>) -> String {
+    index.str().map_or_else(|_| "of very many digits".into(), |text| text.to_string())
+}
+
 /// The error for a row that a log does not have.
-pub(crate) fn row(py: Python<'_>, index: isize, length: u64) -> PyErr {
+pub(crate) fn row(py: Python<'_>, index: impl Display, length: u64) -> PyErr {
     let message = format!("row {index} is out of range: the log has {length} rows");
     make(py, |c| &c.index, message, ErrorKind::IndexOutOfRange, None)
 }

@@ -649,7 +649,6 @@ pub(crate) fn numbers(
         let document = document.get();
         if numbers.writable {
             document.begin_edit(py, state)?;
-            state.lent = true;
             if !livebuf::Storage::is_writable(state.editor()?.storage()) {
                 return Err(livebuf::Error::new(livebuf::ErrorKind::ReadOnly, 0).into());
             }
@@ -677,6 +676,7 @@ pub(crate) fn numbers(
         }
         state.outside_transactions()?;
         if numbers.writable {
+            state.lent = true;
             state.editor()?.storage().lend(slots.start, slots.length());
         }
         // A consumer that asks for no shape takes the numbers as a run of bytes, which they are.

@@ -11,6 +11,7 @@ use livebuf::{Checked, Doc, Valid, Value};
 use livebuf_arrow::{Document, Documents, ExportOptions, ImportOptions, Joined, Refused, Types};
 use livebuf_log::{Group, LogOptions, LogReader, Stats, Torn};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList, PySlice, PyTuple};
 
@@ -23,7 +24,7 @@ use crate::remote::Remote;
 use crate::search::{Between, Span};
 use crate::table;
 use crate::typed::decoder::{self, Decoder};
-use crate::view;
+use crate::view::{self, Index};
 
 /// About how many bytes of memory rows take that are encoded at once.
 const GROUP_BYTES: u64 = 8 << 20;
@@ -513,13 +514,18 @@ impl Log {
             }
             return Ok(rows.into_any().unbind());
         }
-        let Ok(index) = index.extract::<isize>() else {
+        let Ok(Index(given)) = index.extract() else {
             return Err(expected("a row's number or a slice", index));
         };
-        let row = if index < 0 { index.checked_add_unsigned(length as usize) } else { Some(index) };
+        let row = if given < 0 { given.checked_add_unsigned(length as usize) } else { Some(given) };
         let row = row.and_then(|row| u64::try_from(row).ok()).filter(|&row| row < length);
         let found = row.map(get).transpose()?.flatten();
-        found.ok_or_else(|| error::row(py, index, length))
+        found.ok_or_else(|| error::row(py, error::digits(index), length))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.default)?;
+        visit.call(&self.decoder)
     }
 
     /// The rows there are now, in order.
@@ -567,15 +573,18 @@ impl Log {
 
     /// The number of the first row, from `start` up to `stop`, that equals a value, as a list's
     /// `index`. Raises `ValueError` where there is none.
-    #[pyo3(signature = (value, start=0, stop=isize::MAX, /))]
+    #[pyo3(
+        signature = (value, start=Index(0), stop=Index(isize::MAX), /),
+        text_signature = "($self, value, start=0, stop=..., /)"
+    )]
     fn index<'py>(
         slf: &Bound<'py, Self>,
         value: &Bound<'py, PyAny>,
-        start: isize,
-        stop: isize,
+        start: Index,
+        stop: Index,
     ) -> PyResult<Bound<'py, PyAny>> {
         let views = slf.py().import("livebuf._views")?;
-        views.getattr("index")?.call1((slf, value, start, stop))
+        views.getattr("index")?.call1((slf, value, start.0, stop.0))
     }
 
     /// How many rows equal a value.
@@ -834,6 +843,11 @@ impl LogRows {
 
 #[pymethods]
 impl LogRows {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.decoder)?;
+        visit.call(&self.skip_bad)
+    }
+
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }

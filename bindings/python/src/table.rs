@@ -19,7 +19,7 @@ use crate::error::{self, Held, expected};
 use crate::export::{self, Numbers, Rows, Wish};
 use crate::extended;
 use crate::search::{Between, find_number_text, wanted};
-use crate::view::{Columnar, Document};
+use crate::view::{Columnar, Document, Index};
 
 /// An array as columns, for Arrow, polars, pyarrow, pandas and DuckDB. No row becomes a Python
 /// object. An object has columns, too: its members are the rows. An export has their keys as the
@@ -366,6 +366,9 @@ impl Table {
     /// The rows in parts, in order, for threads that share the work: `parts` tables, or one for
     /// each row where there are fewer rows. Their lengths differ by one row at most.
     fn split(&self, py: Python<'_>, parts: usize) -> PyResult<Vec<Table>> {
+        if parts == 0 {
+            return Err(PyValueError::new_err("parts must be 1 or more"));
+        }
         let rows = self.num_rows(py)?;
         let parts = parts.min(rows);
         let start = |part: usize| (rows as u64 * part as u64 / parts as u64) as usize;
@@ -546,10 +549,10 @@ impl Column {
             let (source, path) = (self.source.clone_ref(py), self.path.clone());
             return Ok(Bound::new(py, Column { source, path, rows })?.into_any());
         }
-        let given: isize = index.extract()?;
-        let row = if given < 0 { given + length as isize } else { given };
+        let given: Index = index.extract()?;
+        let row = if given.0 < 0 { given.0 + length as isize } else { given.0 };
         if row < 0 || row as usize >= length {
-            return Err(error::index(py, given, length));
+            return Err(error::index(py, error::digits(index), length));
         }
         self.value(py, row as usize)
     }
@@ -566,15 +569,18 @@ impl Column {
 
     /// The first row, from `start` up to `stop`, whose value equals this one, as a list's `index`.
     /// Raises `ValueError` where there is none. `find` is faster.
-    #[pyo3(signature = (value, start=0, stop=isize::MAX, /))]
+    #[pyo3(
+        signature = (value, start=Index(0), stop=Index(isize::MAX), /),
+        text_signature = "($self, value, start=0, stop=..., /)"
+    )]
     fn index<'py>(
         slf: &Bound<'py, Self>,
         value: &Bound<'py, PyAny>,
-        start: isize,
-        stop: isize,
+        start: Index,
+        stop: Index,
     ) -> PyResult<Bound<'py, PyAny>> {
         let views = slf.py().import("livebuf._views")?;
-        views.getattr("index")?.call1((slf, value, start, stop))
+        views.getattr("index")?.call1((slf, value, start.0, stop.0))
     }
 
     /// How many rows have a value that equals this one.

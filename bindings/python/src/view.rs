@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, NodeId, Storage, Value};
 use livebuf_arrow::Known;
-use pyo3::exceptions::{PyMemoryError, PyResourceWarning};
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyResourceWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -372,12 +372,28 @@ impl Drop for Document {
             if !changed {
                 return;
             }
-            let message = c"a document opened with \"r+\" was neither closed nor flushed: its \
+            let message = c"a document opened to be edited was neither closed nor flushed: its \
                             edits are rolled back";
             if let Err(failure) = PyErr::warn(py, &py.get_type::<PyResourceWarning>(), message, 1) {
                 failure.write_unraisable(py, None);
             }
         });
+    }
+}
+
+/// An index as Python's sequences take it: one that no machine word holds is beyond any end.
+pub(crate) struct Index(pub(crate) isize);
+
+impl<'py> FromPyObject<'_, 'py> for Index {
+    type Error = PyErr;
+
+    fn extract(key: Borrowed<'_, 'py, PyAny>) -> PyResult<Index> {
+        match key.extract::<isize>() {
+            Err(failure) if failure.is_instance_of::<PyOverflowError>(key.py()) => {
+                Ok(Index(if key.lt(0)? { isize::MIN } else { isize::MAX }))
+            }
+            index => Ok(Index(index?)),
+        }
     }
 }
 

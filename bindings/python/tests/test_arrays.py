@@ -6,6 +6,7 @@ import array
 import datetime as dt
 import math
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
@@ -824,3 +825,24 @@ def test_masks_of_damaged_documents() -> None:
                 values.numpy(masked=True)
             except (livebuf.Error, AttributeError):
                 pass
+
+
+def test_indexes_that_no_machine_word_holds() -> None:
+    """Bug: huge indexes raised OverflowError, or had another number in the message."""
+    array = livebuf.Document(livebuf.dumps([1, 2, 3])).root
+    for index in (10**30, -(10**30)):
+        with pytest.raises(IndexError, match=f"index {index} is out of range"):
+            array[index]
+        assert array.get(index, 7) == 7
+    assert array.index(3, -(10**30), 10**30) == array.index(3, 0, sys.maxsize + 1) == 2
+    doc = livebuf.Document(livebuf.dumps([1, 2, 3]))
+    assert doc.index(3, -(10**30), 10**30) == 2
+    with pytest.raises(IndexError):
+        array[10**5000]
+    with pytest.raises(TypeError):
+        array["x"]
+    rows = livebuf.Document(livebuf.dumps([{"x": n} for n in range(9)]))
+    column = rows.root.table.column("x")
+    with pytest.raises(IndexError, match="index 1000000000000000000000000000000 is"):
+        column[10**30]
+    assert column.index(3, 0, 10**30) == 3

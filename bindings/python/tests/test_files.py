@@ -900,3 +900,21 @@ class TestNewFiles:
     def test_documents_in_memory_have_no_name(self) -> None:
         doc = Document.from_python([1])
         assert doc.name is None and doc.mode is None
+
+
+def test_a_document_that_a_hook_closes_is_released(tmp_path: Path) -> None:
+    """Bug: a file whose document a `dec_hook` closed stayed locked until the document was gone."""
+    path = tmp_path / "x.lbuf"
+    with livebuf.open(path, "w+") as new:
+        new["at"] = {"x": 1}
+    doc = livebuf.open(path, "r")
+
+    class Point:
+        pass
+
+    def hook(kind, value):
+        doc.close()
+        return Point()
+
+    assert isinstance(livebuf.Decoder(dict[str, Point], dec_hook=hook).decode(doc)["at"], Point)
+    livebuf.open(path, "r+").close()

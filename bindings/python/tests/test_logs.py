@@ -6,12 +6,14 @@ import dataclasses
 import datetime
 import decimal
 import errno
+import gc
 import json
 import os
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -628,3 +630,31 @@ class TestNamesWithDots:
             assert pyarrow.table(log.between(("a", "b"), 7, 7)).num_rows == 70_001
         with Log(path) as log:
             assert pyarrow.table(log.between("a.b", 0, 10**6)).num_rows == 1
+
+
+def test_logs_in_circles_are_collected(tmp_path: Path) -> None:
+    """Bug: a log whose `default` leads to it was never collected, nor its file unlocked."""
+    path = tmp_path / "x.lblog"
+
+    class Holder:
+        def __init__(self):
+            self.log = livebuf.Log(path, "x", default=self.text)
+            self.rows = livebuf.Log(path).rows(skip_bad=self.text)
+
+        def text(self, value):
+            return str(value)
+
+    holder = weakref.ref(Holder())
+    gc.collect()
+    assert holder() is None
+    livebuf.Log(path, "a").close()
+
+
+def test_rows_of_logs_that_no_machine_word_holds(tmp_path: Path) -> None:
+    """Bug: the number of a row was said to be of a wrong type."""
+    with livebuf.Log(tmp_path / "x.lblog", "x") as log:
+        log.append({"x": 1})
+        for row in (10**30, -(10**30)):
+            with pytest.raises(IndexError, match=f"row {row} is out of range"):
+                log[row]
+        assert log.index({"x": 1}, 0, 10**30) == 0

@@ -1793,3 +1793,25 @@ class TestModelsWithoutPydantic:
         found = livebuf.loads(livebuf.dumps(value), type=Tree)
         assert found == Tree.model_validate(value)
         assert found.below[1].model_fields_set == {"name"}
+
+
+def test_a_key_that_changes_its_dict_is_noticed() -> None:
+    """Bug: a key of a model that runs code could free the value that was stored next."""
+    pydantic = pytest.importorskip("pydantic")
+
+    class Model(pydantic.BaseModel):
+        of: dict = {}
+
+    class Key(int):
+        armed = False
+
+        def __hash__(self):
+            if Key.armed:
+                of.clear()
+            return int.__hash__(self)
+
+    of = {Key(n): "value " * 100 + str(n) for n in range(4)}
+    model = Model.model_construct(of=of)
+    Key.armed = True
+    with pytest.raises(livebuf.EncodeError, match="changed while"):
+        livebuf.dumps(model)

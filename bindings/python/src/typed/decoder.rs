@@ -67,7 +67,7 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        self.document.get().exports().fetch_sub(1, Ordering::AcqRel);
+        self.document.get().end_export();
     }
 }
 
