@@ -236,6 +236,16 @@ fn what_was_changed_back_is_no_step() {
     let recorder = doc.stop_listening::<Recorder>().unwrap();
     assert!(matches!(history.step(&mut doc, recorder), Err(DeltaError::NoState)));
     assert!(history.undo_count() == 0 && doc.state().is_some());
+    // Bug: one whose step has no old bytes kept steps that lead to a state from before.
+    restart(&mut doc);
+    doc.set_pointer("/lap", 57).unwrap();
+    step(&mut history, &mut doc).unwrap();
+    doc.stop_listening::<Recorder>();
+    doc.listen(Recorder::new(&doc.to_vec()));
+    doc.set_pointer("/lap", 58).unwrap();
+    let recorder = doc.stop_listening::<Recorder>().unwrap();
+    assert!(matches!(history.step(&mut doc, recorder), Err(DeltaError::NoOldBytes)));
+    assert_eq!(history.undo_count(), 0);
 }
 
 #[test]

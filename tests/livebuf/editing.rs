@@ -800,7 +800,7 @@ impl Storage for Borrowed<'_> {
 
 #[test]
 fn storage_that_cannot_be_written_is_read_and_every_edit_refused() {
-    let mut bytes = json!({"list": [1, 2, [3]], "name": "Ada"}).to_vec();
+    let mut bytes = json!({"list": [1, 2, [3]], "name": "Ada", "empty": []}).to_vec();
     bytes[livebuf::layout::HEADER_IGNORE_FLAGS as usize] = 1;
     bytes[livebuf::layout::HEADER_READ_ONLY_FLAGS as usize] = 1;
     assert_eq!(Editor::open_unvalidated(&mut bytes[..]).err().unwrap().kind(), ErrorKind::ReadOnly);
@@ -812,8 +812,11 @@ fn storage_that_cannot_be_written_is_read_and_every_edit_refused() {
     assert_eq!(doc.handle_of(&json!([]).doc().root(), list), None);
     assert_eq!(doc.handle_of(&doc.doc().pointer("/name").unwrap().unwrap(), root), None);
 
+    let empty = doc.child(root, "empty").unwrap().unwrap();
     let refused = [
         doc.set_root(1).err(),
+        // Bug: nothing was taken from an empty array without a word.
+        doc.pop(empty).err(),
         doc.set(root, "name", 1).err(),
         doc.set(list, 0, 1).err(),
         doc.set_pointer("/list/-", 1).err(),

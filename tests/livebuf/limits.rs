@@ -90,6 +90,19 @@ fn element_limit() {
     assert_eq!(doc.set(root, "one more", 0).unwrap_err().kind(), ErrorKind::ElementLimit);
     assert_eq!(doc.set(root, "k7", 0).unwrap(), None);
     doc.validate().unwrap();
+    // Bug: of a row, only the members that are in no column were counted.
+    let rows: Vec<String> = (0..20).map(|row| format!(r#"{{"a":{row},"b":1,"c":2}}"#)).collect();
+    let text = format!("[{}]", rows.join(","));
+    let mut doc = livebuf_json::from_str(&text).unwrap();
+    doc.set_limits(limits);
+    let row = doc.child(doc.root_id().unwrap(), 3).unwrap().unwrap();
+    for index in 3..300 {
+        doc.set(row, format!("k{index}").as_str(), index).unwrap();
+    }
+    assert_eq!(doc.set(row, "one more", 0).unwrap_err().kind(), ErrorKind::ElementLimit);
+    assert_eq!(doc.set(row, "k7", 0).unwrap(), None);
+    assert_eq!(doc.value(row).unwrap().as_object().unwrap().unwrap().len(), 300);
+    doc.validate().unwrap();
 }
 
 #[test]

@@ -101,7 +101,10 @@ impl History {
                 Ok(None)
             }
             Ok(step) => {
-                self.push(step.clone())?;
+                if let Err(failure) = self.push(step.clone()) {
+                    self.clear();
+                    return Err(failure);
+                }
                 Ok(Some(step))
             }
             Err(failure) => {

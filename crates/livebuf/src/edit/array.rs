@@ -236,7 +236,7 @@ impl<S: Storage> Editor<S> {
     pub fn pop(&mut self, node: NodeId) -> Result<bool> {
         let elements = self.array(self.resolve(node)?)?;
         match elements.count {
-            0 => Ok(false),
+            0 => self.space.editable().map(|()| false),
             count => self.remove(node, count as usize - 1),
         }
     }

@@ -207,6 +207,20 @@ impl<S: Storage> Editor<S> {
             }
             home => {
                 let container = self.extra_object(home)?;
+                // The limit is that of the row, and not of this object.
+                let held = match &container {
+                    Container::Map(map) => map.live,
+                    Container::Record(record) => u32::from(record.live()),
+                    _ => 0,
+                };
+                let most = u64::from(table.columns) + u64::from(held) + 1;
+                if most > u64::from(self.space.limits().elements) {
+                    let bytes = self.space.bytes();
+                    let object = Object::of(Checked, bytes, row_cell(table.offset, row))?;
+                    if object.get(key)?.is_none() {
+                        self.check_elements(object.len() as u64 + 1)?;
+                    }
+                }
                 let extra = self.handles.give(home, 0, node.depth());
                 // The edit is about the row, not about this object.
                 self.handles.keep(node, node);

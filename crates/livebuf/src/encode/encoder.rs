@@ -70,7 +70,7 @@ pub struct Encoder<S = VecStorage> {
     pub(super) codes: HashIndex,
     pub(super) tensors: Tensors,
     /// Key cells of open objects that are too big for a record.
-    pub(super) map_keys: Vec<u64>,
+    pub(super) map_keys: Vec<[u8; 8]>,
     /// A duplicate key replaced a value, whose bytes are garbage, or a map's values wait or do not
     /// though they should: the document is encoded again at the end.
     pub(super) replaced: bool,

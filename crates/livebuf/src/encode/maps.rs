@@ -15,6 +15,7 @@ use crate::block::map::{self, Keys, Map};
 use crate::block::walk::{Cursor, Node};
 use crate::error::Result;
 use crate::format::bytes::load_u64;
+use crate::format::cell::{span_inline, span_length};
 use crate::format::layout::*;
 use crate::format::memory::{vec_for, zeros};
 use crate::store::storage::Storage;
@@ -131,7 +132,7 @@ impl<S: Storage> Encoder<S> {
             let key = &self.keys.keys[number as usize];
             let (start, length) = (key.start as usize, key.length as usize);
             let cell = self.span(&text[start..start + length])?;
-            self.map_keys.push(cell);
+            self.map_keys.push(cell.to_le_bytes());
         }
         (self.keys.text, self.keys.path) = (text, path);
         Ok(())
@@ -143,7 +144,7 @@ impl<S: Storage> Encoder<S> {
             Some(&Frame { state: State::MapKey(first), .. }) => {
                 let cell = self.span(text)?;
                 make_room(&mut self.map_keys)?;
-                self.map_keys.push(cell);
+                self.map_keys.push(cell.to_le_bytes());
                 if let Some(frame) = self.frames.last_mut() {
                     frame.state = State::MapValue(first);
                 }
@@ -154,15 +155,12 @@ impl<S: Storage> Encoder<S> {
     }
 
     fn map_key_text(&self, first: usize, index: u32) -> &[u8] {
-        let position = &self.map_keys[first + index as usize];
-        let cell = *position;
-        if cell >> 63 == 1 {
-            // Inline: the text is the cell's own first bytes.
-            let length = (cell >> 56 & 0x7F) as usize;
-            &bytemuck::bytes_of(position)[..length]
-        } else {
-            let length = (cell >> 32) as u32 & MAX_SPAN;
-            &self.out.bytes()[cell as u32 as usize..][..length as usize]
+        let bytes = &self.map_keys[first + index as usize];
+        let cell = u64::from_le_bytes(*bytes);
+        match span_inline(cell) {
+            // The text is the cell's own first bytes.
+            Some(length) => &bytes[..length],
+            None => &self.out.bytes()[cell as u32 as usize..][..span_length(cell) as usize],
         }
     }
 
@@ -281,7 +279,7 @@ impl<S: Storage> Encoder<S> {
     fn write_map(&mut self, home: u32, first: usize, count: u32, indexes: Indexes) -> Result<u32> {
         let (keys, place) = self.out.grow(map::keys_size(count) as usize)?;
         for (slot, key) in place.chunks_exact_mut(8).zip(&self.map_keys[first..]) {
-            slot.copy_from_slice(&key.to_le_bytes());
+            slot.copy_from_slice(key);
         }
         self.map_keys.truncate(first);
         let root = self.build_tree(&indexes.sorted)?;

@@ -725,7 +725,9 @@ impl<S: Storage> Space<S> {
         } else {
             match self.storage.grow(needed) {
                 Ok(()) if self.storage.bytes().len() as u64 >= needed => return Ok(()),
-                Ok(()) => Error::with_detail(ErrorKind::NoSpace, 0, needed),
+                Ok(()) => {
+                    Error::with_detail(ErrorKind::NoSpace, self.capacity(), needed - self.capacity())
+                }
                 Err(error) => error,
             }
         };

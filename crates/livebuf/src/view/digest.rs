@@ -33,7 +33,7 @@ impl<M: Mode> Value<'_, M> {
     /// ```
     pub fn digest(&self, budget: &mut u64) -> Result<Hash> {
         let room = self.document_length();
-        let mut walk = Digester { hasher: Sha256::new(), budget, room };
+        let mut walk = Digester { hasher: Sha256::new(), budget, spent: 0, room };
         let mut open = Vec::new();
         open.extend(walk.value(&self.checked(), 0)?);
         while let Some(container) = open.last_mut() {
@@ -73,6 +73,8 @@ enum OpenValue<'a> {
 struct Digester<'b> {
     hasher: Sha256,
     budget: &'b mut u64,
+    /// What was taken from it.
+    spent: u64,
     /// How many more members may be held at once. A valid document has no more than
     /// bytes, since each has a cell or a column of its own. A damaged one can lead to the same
     /// members from each of 1,000 levels.
@@ -81,9 +83,14 @@ struct Digester<'b> {
 
 impl Digester<'_> {
     fn spend(&mut self, work: u64) -> Result<()> {
-        let exceeded = Error::with_detail(ErrorKind::BudgetExceeded, 0, *self.budget);
+        let exceeded = self.exceeded();
         *self.budget = self.budget.checked_sub(work).ok_or(exceeded)?;
+        self.spent += work;
         Ok(())
+    }
+
+    fn exceeded(&self) -> Error {
+        Error::with_detail(ErrorKind::BudgetExceeded, 0, self.spent + *self.budget)
     }
 
     /// Hashes a scalar, or the beginning of a container, `depth` others around it.
@@ -123,7 +130,7 @@ impl Digester<'_> {
                     self.spend(count as u64)?;
                 }
                 let held = object.len();
-                let exceeded = Error::with_detail(ErrorKind::BudgetExceeded, 0, *self.budget);
+                let exceeded = self.exceeded();
                 self.room = self.room.checked_sub(held).ok_or(exceeded)?;
                 let mut members = vec_for(held)?;
                 for member in object.iter() {
