@@ -176,6 +176,20 @@ fn limits_count_where_lines_are_skipped() {
     assert_eq!(error.unwrap_err().kind(), ErrorKind::DocumentLimit);
 }
 
+/// Bug: the place of an error of the whole document was counted from the line's beginning. Effect: the
+/// message named line 1. Fix: it is counted in all of the text.
+#[test]
+fn limits_are_passed_at_a_place_in_all_of_the_text() {
+    let mut limits = Limits::default();
+    limits.document = 400;
+    let text = format!("[\"{}\"]\n\n  [\"{}\"]\n[3]\n", "a".repeat(250), "b".repeat(240));
+    let options = ReadOptions::new().limits(limits).tables(false);
+    let error = from_lines_skipping(text.as_bytes(), &options, |_| panic!("a sound line"));
+    let place = from_lines(text.as_bytes(), &options).unwrap_err().position();
+    assert_eq!(error.unwrap_err().position(), place);
+    assert!(place.unwrap().line > 1);
+}
+
 /// How far the reading is: at the end, and at an error as far as the last container or value.
 #[test]
 fn progress_is_told() {

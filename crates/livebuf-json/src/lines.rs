@@ -60,13 +60,16 @@ pub fn from_lines_skipping(
     for line in Lines::new(text) {
         let read = |encoder: &mut Encoder| options.reader(line.text).only(encoder, None);
         match array(0, options, read) {
-            Ok(_) => sound.push(line.text),
+            Ok(_) => sound.push((line.before.bytes, line.text)),
             Err(failure) => skipped(failure.into_error(line.text, line.before)),
         }
         options.done(line.before.bytes + line.text.len());
     }
     array(text.len(), options, |encoder| {
-        sound.iter().try_for_each(|line| options.reader(line).only(encoder, None))
+        sound.iter().try_for_each(|&(before, line)| {
+            let read = options.reader(line).only(encoder, None);
+            read.map_err(|failure| failure.behind(before))
+        })
     })
     .map_err(|failure| failure.into_error(text, Before::default()))
 }

@@ -595,6 +595,12 @@ impl Failure {
         Failure { offset, begin: None, cause: Cause::Core(error), key: None }
     }
 
+    /// The failure as one of longer text, with so many bytes before.
+    pub(crate) fn behind(self, bytes: usize) -> Failure {
+        let begin = self.begin.map(|begin| begin + bytes);
+        Failure { offset: self.offset + bytes, begin, ..self }
+    }
+
     /// The public error. `before` is what comes before `text`.
     #[cold]
     pub(crate) fn into_error(self, text: &[u8], before: Before) -> Error {
