@@ -4,8 +4,8 @@ use std::io;
 
 use livebuf::{DocBuf, Encoder};
 use livebuf_json::{
-    ErrorKind, NonFinite, PrintOptions, ReadOptions, display, from_slice_with, from_str, to_string,
-    to_string_pretty, to_string_with, to_vec, to_writer,
+    ErrorKind, NonFinite, PrintOptions, ReadOptions, default_max_bytes, display, from_slice_with,
+    from_str, to_string, to_string_pretty, to_string_with, to_vec, to_writer,
 };
 
 use crate::tree::{data_files, print};
@@ -86,6 +86,15 @@ fn output_is_limited() {
     let error = to_string_with(root, &PrintOptions::new().nesting(0)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NestingLimit);
     assert!(to_string_with(root, &PrintOptions::new().nesting(1)).is_ok());
+}
+
+/// Bug: the product overflowed from 2^50 bytes on. Effect: a panic with debug assertions, else a bound
+/// that is too low. Fix: it stays at the greatest number.
+#[test]
+fn the_default_bound_of_any_size() {
+    let most = usize::MAX as u64;
+    assert_eq!(default_max_bytes(usize::MAX, true), most.saturating_mul(16_384));
+    assert_eq!(default_max_bytes(usize::MAX, false), most.saturating_mul(2048));
 }
 
 /// Counts calls and the longest one.

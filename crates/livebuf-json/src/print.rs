@@ -59,7 +59,7 @@ const PLACES: u64 = 136;
 /// ```
 pub fn default_max_bytes(document_bytes: usize, validated: bool) -> u64 {
     let factor = if validated { VALID_FACTOR } else { CHECKED_FACTOR };
-    factor * document_bytes as u64
+    factor.saturating_mul(document_bytes as u64)
 }
 
 impl Default for PrintOptions {
