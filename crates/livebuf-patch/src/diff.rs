@@ -78,7 +78,7 @@ impl<'v> Change<'v> {
 ///
 /// # Errors
 /// Damage. [`PatchErrorKind::Document`] where the patch passes the limits of documents: a
-/// value nested 1,999 deep or more cannot be a value of a patch.
+/// value nested 999 deep or more cannot be a value of a patch.
 ///
 /// ```
 /// use livebuf::json;
