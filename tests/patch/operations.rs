@@ -239,6 +239,14 @@ fn errors_name_the_operation() {
     );
 }
 
+/// Bug: the name of an unknown operation had Rust's escapes, as `\u{1b}`, which are none of JSON.
+#[test]
+fn an_unknown_operation_is_named_as_json_has_it() {
+    let patch = r#"[{"op": "\u001b[31m \u0000\"", "path": "/a"}]"#;
+    let message = patch.parse::<Patch>().unwrap_err().to_string();
+    assert!(message.contains(r#"no operation "\u001b[31m \u0000\"", only"#), "{message}");
+}
+
 /// Keys are longer than any buffer for them, and escaped.
 #[test]
 fn long_keys() {

@@ -3,7 +3,7 @@
 use crate::error::{PatchError, PatchErrorKind, Result};
 use livebuf::raw::pointer;
 use livebuf::{Array, AsValue, DocBuf, DuplicateKeys, EncodeOptions, Encoder, Key, Valid, Value};
-use livebuf_json::ReadOptions;
+use livebuf_json::{ReadOptions, quoted};
 use std::fmt;
 use std::str::FromStr;
 
@@ -160,7 +160,8 @@ impl<'p> Operation<'p> {
                 "test" => Operation::Test { path: pointer(&PATH)?, value: value()? },
                 other => {
                     return Err(malformed(format!(
-                        "there is no operation {other:?}, only add, remove, replace, move, copy and test"
+                        "there is no operation {}, only add, remove, replace, move, copy and test",
+                        quoted(other)
                     )));
                 }
             })
