@@ -408,7 +408,10 @@ fn make<S: Storage>(path: &Path, editor: &mut Editor<S>, edit: &Edit) -> Outcome
                 };
                 let Some(old) = number(value) else {
                     return Err(trouble(&match value.kind() {
-                        Kind::NumberText | Kind::Decimal => "has more digits than add keeps".into(),
+                        Kind::NumberText => "has more digits than add keeps".into(),
+                        Kind::Decimal => {
+                            "is a decimal number; add adds to integers and floats".into()
+                        }
                         kind => format!("is {}, not a number", named(kind)),
                     }));
                 };

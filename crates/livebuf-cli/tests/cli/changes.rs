@@ -79,6 +79,17 @@ fn numbers_are_added_to() {
     }
 }
 
+/// Bug: decimals were said to have more digits than `add` keeps, 1.5 too. Fix: their type is named.
+#[test]
+fn decimals_are_not_added_to() {
+    let place = Place::new();
+    let mut doc = livebuf::json!({});
+    doc.set_pointer("/price", "1.5".parse::<livebuf::Decimal>().unwrap()).unwrap();
+    fs::write(place.path("x.lbuf"), doc.as_bytes()).unwrap();
+    let words = "/price is a decimal number; add adds to integers and floats";
+    says(place.command(&["edit", "x.lbuf", "add /price 1"]).assert(), 2, &[words]);
+}
+
 #[test]
 fn queries_find_values_and_their_places() {
     let place = Place::new();
