@@ -247,6 +247,24 @@ fn an_unknown_operation_is_named_as_json_has_it() {
     assert!(message.contains(r#"no operation "\u001b[31m \u0000\"", only"#), "{message}");
 }
 
+/// Each copy doubles the document; its limit bounds them.
+#[test]
+fn copies_keep_to_the_limit_of_the_document() {
+    let copies: Vec<String> = (0..40)
+        .map(|number| format!(r#"{{"op": "copy", "from": "", "path": "/{number}"}}"#))
+        .collect();
+    let patch: Patch = format!("[{}]", copies.join(",")).parse().unwrap();
+    let mut doc = json!({"text": "some text"});
+    let mut limits = doc.limits();
+    limits.document = 100_000;
+    doc.set_limits(limits);
+    let before = doc.to_vec();
+    let error = patch.apply(&mut doc).unwrap_err();
+    assert_eq!(error.core_error().unwrap().kind(), livebuf::ErrorKind::DocumentLimit);
+    assert!(error.operation().unwrap() < 14, "{error}");
+    assert_eq!(doc.as_bytes(), before);
+}
+
 /// Keys are longer than any buffer for them, and escaped.
 #[test]
 fn long_keys() {
