@@ -167,6 +167,9 @@ def test_conflicts(db, folder):
     # Integers have one type, whichever file has the large ones.
     write("d.lbuf", [{"id": 1}] * 250_000 + [{"id": 2**63}])
     assert db.one("SELECT sum(id) FROM read_livebuf('[ad].lbuf')") == 250_001 + 2**63
+    write("e.lbuf", [{"id": -1}])
+    message = db.error("FROM read_livebuf('[de].lbuf')")
+    assert 'e.lbuf: column "id", row 0: -1 does not fit' in message
     # Numbers have a type in common.
     assert db.run("FROM read_livebuf('[ac].lbuf')") == [(1.0,), (1.5,)]
 
