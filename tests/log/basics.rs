@@ -407,3 +407,43 @@ fn groups_as_bytes() {
         assert_eq!(reader.group_bytes(index).unwrap_err().kind(), ErrorKind::Damaged);
     }
 }
+
+/// Bug: rows that nest 1,000 deep were added one by one. Rows are read as elements of an array, which
+/// cannot hold these. So the log was damaged from then on, and a repair dropped the row. Such rows
+/// are refused.
+#[test]
+fn rows_nest_at_most_999_deep() {
+    let (_directory, path) = place();
+    let mut log = small().create(&path).unwrap();
+    let nested = |levels: usize| {
+        let mut row = serde_json::json!([]);
+        (1..levels).for_each(|_| row = serde_json::Value::Array(vec![row.take()]));
+        row
+    };
+    type Add = fn(&mut Log, &serde_json::Value) -> Result<u64, Error>;
+    let ways: [Add; 6] = [
+        |log, row| log.append(&livebuf::to_doc(row).unwrap()),
+        |log, row| log.append_from(row),
+        |log, row| log.append_with(|encoder| Ok(encoder.value(&livebuf::to_doc(row)?.root())?)),
+        |log, row| log.append_document(livebuf::to_doc(row).unwrap().valid().unwrap()),
+        |log, row| log.extend([&livebuf::to_doc(row).unwrap()]),
+        |log, row| log.extend_from([row]),
+    ];
+    let (deepest, too_deep) = (nested(999), nested(1000));
+    for (number, add) in ways.iter().cycle().take(20).enumerate() {
+        let error = add(&mut log, &too_deep).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Row, "{error}");
+        assert_eq!(error.core_error().unwrap().kind(), livebuf::ErrorKind::NestingLimit);
+        let message = "containers are nested deeper than the limit of";
+        assert!(error.to_string().contains(message), "{error}");
+        assert_eq!(log.len(), number as u64);
+        add(&mut log, &deepest).unwrap();
+    }
+    // Large, and flat.
+    let flat = livebuf::to_doc(&vec!["a text"; 10_000]).unwrap();
+    log.append_document(flat.valid().unwrap()).unwrap();
+    log.compact().unwrap();
+    let text = serde_json::to_string(&deepest).unwrap();
+    assert_eq!(rows_of(log.reader()).unwrap()[..20], vec![text; 20]);
+    log.reader().validate().unwrap();
+}

@@ -125,6 +125,19 @@ impl Row {
     }
 }
 
+/// The deepest nesting of a row: it is read as an element of an array (LOG 4).
+const MAX_NESTING: u16 = 999;
+
+/// Refuses a document that nests deeper than a row may.
+pub(crate) fn check_nesting(row: Doc<'_, Valid>) -> Result<()> {
+    // Each level is a block of 8 bytes at least.
+    let may_be_deeper = row.as_bytes().len() > 8 * usize::from(MAX_NESTING);
+    if may_be_deeper && row.stats()?.depth > MAX_NESTING.into() {
+        return Err(livebuf::Error::with_detail(Core::NestingLimit, 0, MAX_NESTING.into()).into());
+    }
+    Ok(())
+}
+
 /// Makes documents of rows, one after the other, with one encoder.
 #[derive(Debug)]
 pub(crate) struct Builder {
@@ -143,7 +156,9 @@ impl Builder {
         &mut self,
         row: impl FnOnce(&mut Encoder) -> Result<(), E>,
     ) -> Result<DocBuf, E> {
-        self.encoder.restart(VecStorage::default(), self.options);
+        let mut options = self.options;
+        options.limits.nesting = options.limits.nesting.min(MAX_NESTING);
+        self.encoder.restart(VecStorage::default(), options);
         row(&mut self.encoder)?;
         self.encoder.finish_one().map_err(|error| Error::from(error).into())
     }

@@ -15,7 +15,7 @@ use tempfile::TempPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{LogFile, open_locked, rename, sync_directory_of};
 use crate::frames::{Frame, Frames, Torn, index_document};
-use crate::group::{Builder, Group, Row};
+use crate::group::{Builder, Group, Row, check_nesting};
 use crate::layout::{self, FRAME_SIZE, FrameHeader, FrameKind, HEADER_SIZE, Identity, MARK, Mark};
 use crate::reader::{LogReader, Stats};
 
@@ -482,8 +482,9 @@ impl Log {
     /// bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Row`] where the value is damaged or too large, [`ErrorKind::Broken`], and
-    /// what the system reports, such as a full disk. The log is as before then.
+    /// [`ErrorKind::Row`] where the value is damaged, too large, or nested more than 999 deep: a row
+    /// is an element of an array, which may nest 1,000 deep. [`ErrorKind::Broken`], and what the
+    /// system reports, such as a full disk. The log is as before then.
     pub fn append<'a>(&mut self, row: impl AsValue<'a>) -> Result<u64> {
         self.append_with(|encoder| Ok(encoder.value(&row.as_value())?))
     }
@@ -628,6 +629,7 @@ impl Log {
     /// As [`append`](Self::append).
     pub fn append_document(&mut self, row: Doc<'_, Valid>) -> Result<u64> {
         self.check()?;
+        check_nesting(row)?;
         let number = self.len();
         if self.fills(row.as_bytes(), 1) {
             self.gather(row.checked())?;
