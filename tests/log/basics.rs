@@ -447,3 +447,28 @@ fn rows_nest_at_most_999_deep() {
     assert_eq!(rows_of(log.reader()).unwrap()[..20], vec![text; 20]);
     log.reader().validate().unwrap();
 }
+
+/// Bug: a writer's limits were those of its groups, too. A row that the log had already, or that is as
+/// deep as the limit, was called damage when it was gathered with others, and nothing could be added
+/// then.
+#[test]
+fn limits_of_a_writer_are_those_of_its_new_rows() {
+    let (_directory, path) = place();
+    let mut log = small().create(&path).unwrap();
+    log.append(&json!([[[1]]])).unwrap();
+    drop(log);
+    let mut narrow = livebuf::EncodeOptions::default();
+    narrow.limits.nesting = 2;
+    let mut log = small().encode(narrow).open(&path).unwrap();
+    for _ in 0..2 {
+        for number in 0..20 {
+            log.append(&json!([[number]])).unwrap();
+            let error = log.append(&json!([[[number]]])).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Row, "{error}");
+        }
+        log.compact().unwrap();
+        assert_eq!(log.extend([&json!([[2]])]).unwrap_err().kind(), ErrorKind::Row);
+    }
+    assert_eq!(log.len(), 41);
+    assert_eq!(rows_of(log.reader()).unwrap()[..2], ["[[[1]]]", "[[0]]"]);
+}

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use livebuf::{
-    Array, Doc, DocBuf, Editor, EncodeOptions, Encoder, ErrorKind as Core, Mode, Valid, Value,
-    VecStorage,
+    Array, Doc, DocBuf, Editor, EncodeOptions, Encoder, ErrorKind as Core, Limits, Mode, Valid,
+    Value, VecStorage,
 };
 
 use crate::error::{Error, Result};
@@ -138,6 +138,12 @@ pub(crate) fn check_nesting(row: Doc<'_, Valid>) -> Result<()> {
     Ok(())
 }
 
+/// These options with the format's own limits.
+pub(crate) fn unlimited(mut options: EncodeOptions) -> EncodeOptions {
+    options.limits = Limits::default();
+    options
+}
+
 /// Makes documents of rows, one after the other, with one encoder.
 #[derive(Debug)]
 pub(crate) struct Builder {
@@ -165,7 +171,16 @@ impl Builder {
 
     /// Begins an array. What was begun before is forgotten.
     pub(crate) fn begin(&mut self) -> Result<()> {
-        self.encoder.restart(VecStorage::default(), self.options);
+        self.begin_as(self.options)
+    }
+
+    /// The same for rows that are in the log already: the options' limits are for new ones.
+    pub(crate) fn begin_anew(&mut self) -> Result<()> {
+        self.begin_as(unlimited(self.options))
+    }
+
+    fn begin_as(&mut self, options: EncodeOptions) -> Result<()> {
+        self.encoder.restart(VecStorage::default(), options);
         self.encoder.begin_array()?;
         self.rows = 0;
         Ok(())

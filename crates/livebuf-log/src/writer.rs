@@ -15,7 +15,7 @@ use tempfile::TempPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{LogFile, open_locked, rename, sync_directory_of};
 use crate::frames::{Frame, Frames, Torn, index_document};
-use crate::group::{Builder, Group, Row, check_nesting};
+use crate::group::{Builder, Group, Row, check_nesting, unlimited};
 use crate::layout::{self, FRAME_SIZE, FrameHeader, FrameKind, HEADER_SIZE, Identity, MARK, Mark};
 use crate::reader::{LogReader, Stats};
 
@@ -124,7 +124,8 @@ impl LogOptions {
         self
     }
 
-    /// How documents of rows are laid out, and their limits.
+    /// How documents of rows are laid out, and their limits. The limits are for rows that come: those
+    /// that the log has already are gathered and compacted whatever they are.
     #[must_use]
     pub fn encode(mut self, encode: EncodeOptions) -> LogOptions {
         self.encode = encode;
@@ -733,7 +734,7 @@ impl Log {
     }
 
     fn begin_group(&mut self) -> Result<()> {
-        self.builder.begin()?;
+        self.builder.begin_anew()?;
         self.builder.frames(&self.reader.file, &self.reader.frames.tail)
     }
 
@@ -944,7 +945,8 @@ impl Log {
             return Err(replaced());
         }
         remove_abandoned(&path);
-        let options = LogOptions { sync: false, compact_at: u64::MAX, ..self.options };
+        let encode = unlimited(self.options.encode);
+        let options = LogOptions { sync: false, compact_at: u64::MAX, encode, ..self.options };
         let (mut log, temporary) = options.beside(&path, &self.reader.file)?;
         for frame in &self.reader.frames.groups {
             log.copy(&Group::read(&self.reader.file, frame)?)?;
@@ -954,6 +956,7 @@ impl Log {
         }
         let before = self.reader.frames.end;
         log.options = self.options;
+        log.builder = Builder::new(self.options.encode);
         log.compact_from = 0;
         log.reader.file.count_on_from(&self.reader.file);
         *self = log.put_in_place(temporary, &path)?;
