@@ -113,3 +113,32 @@ fn writers_that_start_together_make_one_log() {
         assert_eq!(read(&path).unwrap().len(), 8);
     }
 }
+
+/// Bug: relative paths were followed again later, from another directory. A log was called removed
+/// when it was compacted, and a reader became one of another log of the same name.
+#[test]
+fn a_log_is_found_again_from_another_directory() {
+    // The directory is that of a process of its own.
+    if std::env::var_os("LIVEBUF_LOG_DIRECTORY").is_none() {
+        let name = "sharing::a_log_is_found_again_from_another_directory";
+        let mut run = std::process::Command::new(std::env::current_exe().unwrap());
+        let run = run.args(["--exact", name]).env("LIVEBUF_LOG_DIRECTORY", "1").output().unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stdout));
+        return;
+    }
+    let (directory, path) = place();
+    let (other_directory, other) = place();
+    drop(with_rows(&other, small(), 0..30));
+    std::env::set_current_dir(&directory).unwrap();
+    let name = path.file_name().unwrap().as_ref();
+    let mut log = with_rows(name, small(), 0..3);
+    let mut reader = LogReader::open(name).unwrap();
+    std::env::set_current_dir(&other_directory).unwrap();
+    let refreshed = reader.refresh().unwrap();
+    assert_eq!((refreshed.rows, refreshed.replaced), (0, false));
+    log.compact().unwrap();
+    assert!(reader.refresh().unwrap().replaced);
+    assert_eq!(rows_of(&reader).unwrap(), (0..3).map(json_of).collect::<Vec<_>>());
+    assert_eq!(read(&other).unwrap().len(), 30);
+    std::env::set_current_dir("/").unwrap();
+}

@@ -116,16 +116,17 @@ impl LogReader {
     /// [`Damaged`](crate::ErrorKind::Damaged), [`CutShort`](crate::ErrorKind::CutShort), and
     /// what the system reports.
     pub fn open(path: impl AsRef<Path>) -> Result<LogReader> {
-        let path = path.as_ref();
-        let opening = |error| Error::io(format!("{} cannot be opened", path.display()), error);
-        let file = File::open(path).map_err(opening)?;
+        let name = path.as_ref().display();
+        let opening = |error| Error::io(format!("{name} cannot be opened"), error);
+        let path = std::path::absolute(path.as_ref()).map_err(opening)?;
+        let file = File::open(&path).map_err(opening)?;
         if file.metadata().map_err(opening)?.is_dir() {
-            let message = format!("not a log: {} is a directory", path.display());
+            let message = format!("not a log: {name} is a directory");
             return Err(Error::new(crate::ErrorKind::NotALog, message));
         }
         let file = LogFile::new(file);
         let frames = Frames::open(&file)?;
-        Ok(LogReader::over(Arc::new(file), path.to_path_buf(), frames))
+        Ok(LogReader::over(Arc::new(file), path, frames))
     }
 
     /// Opens a log elsewhere. A group is fetched by one read, and opening reads an index and the
@@ -169,7 +170,8 @@ impl LogReader {
         self.len() == 0
     }
 
-    /// The path that the log was opened by.
+    /// The path that the log was opened by, as an absolute one: the process may change its directory.
+    /// The name of a log [elsewhere](Self::elsewhere) stays as it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

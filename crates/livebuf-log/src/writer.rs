@@ -137,18 +137,19 @@ impl LogOptions {
     /// # Errors
     /// What the system reports, such as a file that exists.
     pub fn create(self, path: impl AsRef<Path>) -> Result<Log> {
-        let path = path.as_ref();
-        let making = |error| Error::io(format!("{} cannot be created", path.display()), error);
-        let file = create_locked(path).map_err(making)?;
-        remove_leftovers(path);
+        let making =
+            |error| Error::io(format!("{} cannot be created", path.as_ref().display()), error);
+        let path = std::path::absolute(path.as_ref()).map_err(making)?;
+        let file = create_locked(&path).map_err(making)?;
+        remove_leftovers(&path);
         // This handle keeps the lock until the file is removed.
         let same = file.try_clone().map_err(making)?;
-        let made = self.begin(LogFile::new(file), path.to_path_buf()).and_then(|log| {
-            sync_directory_of(path).map_err(making)?;
+        let made = self.begin(LogFile::new(file), path.clone()).and_then(|log| {
+            sync_directory_of(&path).map_err(making)?;
             Ok(log)
         });
         if made.is_err() {
-            let _ = fs::remove_file(path);
+            let _ = fs::remove_file(&path);
         }
         drop(same);
         made
