@@ -142,3 +142,20 @@ fn a_log_is_found_again_from_another_directory() {
     assert_eq!(read(&other).unwrap().len(), 30);
     std::env::set_current_dir("/").unwrap();
 }
+
+/// Bug: the name of a log elsewhere, which is for messages, was opened as a file by `refresh`: the
+/// reader became one of that file.
+#[test]
+fn a_log_elsewhere_stays_elsewhere() {
+    let (directory, path) = place();
+    drop(with_rows(&path, small(), 0..3));
+    let other = directory.path().join("other.lblog");
+    drop(with_rows(&other, small(), 0..30));
+    let source = std::fs::File::open(&path).unwrap();
+    let mut reader = LogReader::elsewhere(source, &other).unwrap();
+    assert_eq!(reader.path(), other);
+    drop(with_rows(&path, small(), 3..5));
+    let refreshed = reader.refresh().unwrap();
+    assert_eq!((refreshed.rows, refreshed.replaced), (2, false));
+    assert_eq!(rows_of(&reader).unwrap(), (0..5).map(json_of).collect::<Vec<_>>());
+}

@@ -60,6 +60,10 @@ impl LogFile {
         }
     }
 
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        matches!(self.place, Source::Elsewhere(_))
+    }
+
     #[cfg(not(all(test, target_os = "linux")))]
     fn medium(&self) -> io::Result<impl Medium + '_> {
         self.file()

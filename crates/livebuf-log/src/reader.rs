@@ -339,13 +339,15 @@ impl LogReader {
     }
 
     /// Looks at what was written since: rows that came, and whether another file has the log's
-    /// name now.
+    /// name now. Of a log [elsewhere](Self::elsewhere), rows that came to the same source.
     ///
     /// # Errors
     /// As [`open`](Self::open). The reader then stays as it was.
     pub fn refresh(&mut self) -> Result<Refreshed> {
         let before = self.len();
-        if let Ok(file) = File::open(&self.path) {
+        if !self.file.is_elsewhere()
+            && let Ok(file) = File::open(&self.path)
+        {
             let file = LogFile::new(file);
             let mut header = [0; HEADER_SIZE as usize];
             let read = file.read(&mut header, 0)?;
