@@ -401,3 +401,35 @@ fn frames_within_rows_are_no_frames() {
     assert_eq!(reader.len(), 2);
     assert_eq!(reader.get(0).unwrap().unwrap().value().unwrap().as_bytes(), Some(&frame[..]));
 }
+
+/// Bug: where the disk had no room for the copy of a torn end, a part of it stayed, and each further
+/// try left one more.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_torn_end_that_cannot_be_kept_leaves_no_file() {
+    use std::process::Command;
+    if let Some(path) = std::env::var_os("LIVEBUF_LOG_TORN") {
+        let error = Log::open(path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert!(error.to_string().contains("cannot be kept"), "{error}");
+        return;
+    }
+    let (directory, path) = place();
+    let mut log = LogOptions::new().create(&path).unwrap();
+    for _ in 0..3 {
+        log.append(&livebuf::json!("x".repeat(40_000))).unwrap();
+    }
+    drop(log);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[64 + 9] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    // The limit of a file's size stands for a full disk. It is set for a process of its own.
+    let test = std::env::current_exe().unwrap();
+    let name = "faults::a_torn_end_that_cannot_be_kept_leaves_no_file";
+    let script = format!("trap '' XFSZ; ulimit -f 64; exec {} --exact {name}", test.display());
+    let run = Command::new("bash").args(["-c", &script]).env("LIVEBUF_LOG_TORN", &path).output();
+    let run = run.unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stdout));
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}

@@ -351,11 +351,15 @@ fn writing(error: io::Error) -> Error {
     Error::io("the log cannot be written", error)
 }
 
-/// Copies a log's end to a new file beside it, and waits until it is on the disk.
+fn keeping(error: io::Error) -> Error {
+    Error::io("the log's end cannot be kept in a file beside it", error)
+}
+
+/// Copies a log's end to a new file beside it, and waits until it is on the disk. After an error
+/// there is no file.
 fn keep(file: &LogFile, path: &Path, torn: Torn) -> Result<PathBuf> {
-    let keeping = |error| Error::io("the log's end cannot be kept in a file beside it", error);
     let mut number = 0;
-    let (kept, mut copy) = loop {
+    let (kept, copy) = loop {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".torn-{}", torn.offset));
         if number > 0 {
@@ -367,19 +371,23 @@ fn keep(file: &LogFile, path: &Path, torn: Torn) -> Result<PathBuf> {
             opened => break (kept, opened.map_err(keeping)?),
         }
     };
+    copy_end(file, torn.offset, copy)
+        .and_then(|()| sync_directory_of(&kept).map_err(keeping))
+        .inspect_err(|_| drop(fs::remove_file(&kept)))?;
+    Ok(kept)
+}
+
+fn copy_end(file: &LogFile, mut at: u64, mut copy: File) -> Result<()> {
     let mut piece = vec![0; 1 << 20];
-    let mut at = torn.offset;
     loop {
         let read = file.read(&mut piece, at)?;
         let bytes = piece.get(..read).unwrap_or(&[]);
         io::Write::write_all(&mut copy, bytes).map_err(keeping)?;
         at += read as u64;
         if read < piece.len() {
-            break;
+            return copy.sync_all().map_err(keeping);
         }
     }
-    copy.sync_all().and_then(|()| sync_directory_of(&kept)).map_err(keeping)?;
-    Ok(kept)
 }
 
 /// Eight bytes that no other log has. The system gives them each time, so that forked processes do
