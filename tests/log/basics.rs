@@ -472,3 +472,25 @@ fn limits_of_a_writer_are_those_of_its_new_rows() {
     assert_eq!(log.len(), 41);
     assert_eq!(rows_of(log.reader()).unwrap()[..2], ["[[[1]]]", "[[0]]"]);
 }
+
+/// Bug: after an error, groups that were added before it were not synced, though the options ask for
+/// that.
+#[test]
+fn groups_before_an_error_are_synced() {
+    let (_directory, path) = place();
+    let mut log = small().sync(true).create(&path).unwrap();
+    for (good, added) in [(20, 16), (8, 8), (7, 0)] {
+        let (rows, syncs, mut count) = (log.len(), log.stats().syncs, 0);
+        let error = log.extend_with::<Error>(|encoder| {
+            count += 1;
+            match count > good {
+                true => Err(livebuf::Error::new(livebuf::ErrorKind::Custom, 0).into()),
+                false => Ok(encoder.u64(count).map(|()| true)?),
+            }
+        });
+        let error = error.unwrap_err().core_error().unwrap();
+        assert_eq!(error.kind(), livebuf::ErrorKind::Custom);
+        assert_eq!(log.len() - rows, added);
+        assert_eq!(log.stats().syncs - syncs, u64::from(added > 0));
+    }
+}

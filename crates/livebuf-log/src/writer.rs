@@ -544,7 +544,8 @@ impl Log {
     /// Adds rows: values, documents or views. Answers how many.
     ///
     /// Many rows are written as groups at once, in memory for one group. They are added a group
-    /// at a time: after an error [`len`](Self::len) says how many were.
+    /// at a time: after an error [`len`](Self::len) says how many were. These are synced then, too,
+    /// if the options ask for it.
     ///
     /// # Errors
     /// As [`append`](Self::append). [`Error::row`] says which row cannot be stored. It is in none
@@ -597,9 +598,23 @@ impl Log {
     /// As [`extend`](Self::extend), and those of `next`.
     pub fn extend_with<E: From<Error>>(
         &mut self,
-        mut next: impl FnMut(&mut Encoder) -> Result<bool, E>,
+        next: impl FnMut(&mut Encoder) -> Result<bool, E>,
     ) -> Result<u64, E> {
         self.check()?;
+        let start = self.len();
+        let extended = self.extend_groups(next);
+        if extended.is_ok() || self.len() > start {
+            // An error of these comes first: it says that the rows before may not be on the disk.
+            self.added()?;
+        }
+        extended.map(|()| self.len() - start)
+    }
+
+    /// Adds rows a group at a time. After an error groups may have been added.
+    fn extend_groups<E: From<Error>>(
+        &mut self,
+        mut next: impl FnMut(&mut Encoder) -> Result<bool, E>,
+    ) -> Result<(), E> {
         let start = self.len();
         loop {
             let room = self.room();
@@ -626,11 +641,9 @@ impl Log {
                 }
             }
             if !more {
-                break;
+                return Ok(());
             }
         }
-        self.added()?;
-        Ok(self.len() - start)
     }
 
     /// Adds a document as a row. It is written as it is. Answers the row's number.
