@@ -494,3 +494,32 @@ fn groups_before_an_error_are_synced() {
         assert_eq!(log.stats().syncs - syncs, u64::from(added > 0));
     }
 }
+
+/// Bug: errors of `extend` were to say which row cannot be stored, and did not.
+#[test]
+fn an_error_says_which_row_cannot_be_stored() {
+    let (_directory, path) = place();
+    let mut log = small().create(&path).unwrap();
+    log.append(&row(0)).unwrap();
+    let mut rows: Vec<_> = (0..20).map(row).collect();
+    let text = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+    rows[12] = livebuf_json::from_str(&text).unwrap();
+    let error = log.extend(rows.iter()).unwrap_err();
+    assert_eq!((error.kind(), error.row()), (ErrorKind::Row, Some(12)));
+    assert!(error.to_string().contains("(row 12 of the call)"), "{error}");
+    assert_eq!(log.len(), 1 + 7);
+    let mut rows = vec![std::collections::BTreeMap::new(); 20];
+    rows[17].insert(vec![1], 2);
+    let error = log.extend_from(&rows).unwrap_err();
+    assert_eq!((error.kind(), error.row()), (ErrorKind::Row, Some(17)));
+    assert_eq!(log.len(), 1 + 7 + 16);
+    // Rows of a document, which are more than a group.
+    let mut narrow = livebuf::EncodeOptions::default();
+    narrow.limits.nesting = 2;
+    drop(log);
+    let mut log = small().encode(narrow).open(&path).unwrap();
+    let rows = livebuf_json::from_str(&format!("[{}[[1]]]", "[1],".repeat(30))).unwrap();
+    let error = log.extend_document(rows.valid().unwrap()).unwrap_err();
+    assert_eq!((error.kind(), error.row()), (ErrorKind::Row, Some(30)));
+    assert_eq!(log.len(), 24 + 24);
+}

@@ -106,7 +106,8 @@ impl Error {
         self.0.offset
     }
 
-    /// The row of the call that cannot be stored, the first being 0.
+    /// The row of the call that cannot be stored, the first being 0. `None` if the call adds only one,
+    /// or if it is not known: see [`Log::extend`](crate::Log::extend).
     pub fn row(&self) -> Option<u64> {
         self.0.row
     }

@@ -405,6 +405,11 @@ fn replaced() -> Error {
     Error::new(ErrorKind::Replaced, message)
 }
 
+/// That the encoder took a row of a call, or why it did not.
+fn taken<E: Into<Error>>(number: u64, row: Result<(), E>) -> Result<bool> {
+    row.map(|()| true).map_err(|error| error.into().of_row(number))
+}
+
 /// Whether a file has no header yet: it is empty, or a power cut left zeros of its header.
 fn is_blank(file: &LogFile) -> Result<bool> {
     // One byte more, to see that the file is longer.
@@ -549,11 +554,12 @@ impl Log {
     ///
     /// # Errors
     /// As [`append`](Self::append). [`Error::row`] says which row cannot be stored. It is in none
-    /// of the groups that were added, nor are other rows of its group.
+    /// of the groups that were added, nor are other rows of its group. If each row can be stored, but
+    /// a group takes more than a document holds, it says with which row the group begins.
     pub fn extend<'a, R: AsValue<'a>>(&mut self, rows: impl IntoIterator<Item = R>) -> Result<u64> {
-        let mut rows = rows.into_iter();
+        let mut rows = (0..).zip(rows);
         self.extend_with(|encoder| match rows.next() {
-            Some(row) => Ok(encoder.value(&row.as_value()).map(|()| true)?),
+            Some((number, row)) => taken(number, encoder.value(&row.as_value())),
             None => Ok(false),
         })
     }
@@ -567,9 +573,9 @@ impl Log {
         &mut self,
         rows: impl IntoIterator<Item = T>,
     ) -> Result<u64> {
-        let mut rows = rows.into_iter();
+        let mut rows = (0..).zip(rows);
         self.extend_with(|encoder| match rows.next() {
-            Some(row) => Ok(row.serialize(encoder).map(|()| true)?),
+            Some((number, row)) => taken(number, row.serialize(encoder)),
             None => Ok(false),
         })
     }
@@ -595,7 +601,9 @@ impl Log {
     /// ```
     ///
     /// # Errors
-    /// As [`extend`](Self::extend), and those of `next`.
+    /// As [`extend`](Self::extend), and those of `next`, which are answered as they are. So
+    /// [`Error::row`] of these is `None`, and only if `next` gives no whole value, or more than one,
+    /// it says with which row the group begins.
     pub fn extend_with<E: From<Error>>(
         &mut self,
         next: impl FnMut(&mut Encoder) -> Result<bool, E>,
@@ -632,13 +640,14 @@ impl Log {
             if rows > 0 {
                 let before = self.len() - start;
                 let large = self.builder.bytes() >= self.options.group_bytes;
-                let document = self.builder.finish().map_err(|error| error.of_row(before))?;
-                if large {
-                    self.settle()?;
-                    self.write(FrameKind::Group, document.as_bytes(), rows)?;
-                } else {
-                    self.add(document.doc(), rows)?;
-                }
+                let added = self.builder.finish().and_then(|document| match large {
+                    true => {
+                        self.settle()?;
+                        self.write(FrameKind::Group, document.as_bytes(), rows)
+                    }
+                    false => self.add(document.doc(), rows),
+                });
+                added.map_err(|error| error.of_row(before))?;
             }
             if !more {
                 return Ok(());
