@@ -33,7 +33,9 @@ pub struct Repaired {
 ///
 /// # Errors
 /// [`NotALog`](crate::ErrorKind::NotALog) where the file's header is damaged,
-/// [`Locked`](crate::ErrorKind::Locked), and what the system reports. Nothing is changed then.
+/// [`Locked`](crate::ErrorKind::Locked), and what the system reports. Nothing is changed then. Only if
+/// the directory cannot be synced, the new log is in its place already, and the damaged file beside it.
+/// A power cut may undo that.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -66,11 +68,16 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired> {
         log.copy(&Group::read(&file, &frame)?)?;
     }
     lost_rows += claimed.saturating_sub(next);
+    let lost_bytes = file.len()?.saturating_sub(HEADER_SIZE + bytes);
     let old = beside(&path)?;
     let rows = log.len();
-    log.put_in_place(temporary, &path)?;
+    log.put_in_place(temporary, &path).inspect_err(|_| {
+        // The file keeps its first name.
+        if file.has_name(&path).unwrap_or(false) {
+            let _ = fs::remove_file(&old);
+        }
+    })?;
     sync_directory_of(&path).map_err(refused)?;
-    let lost_bytes = file.len()?.saturating_sub(HEADER_SIZE + bytes);
     Ok(Repaired { rows, lost_rows, lost_bytes, old })
 }
 
