@@ -91,6 +91,7 @@ type encoder struct {
 	isAnew    bool  // garbage is left, or values should have waited: the document is to be encoded anew, from its value
 	knows     bool  // it is known which maps are of similar objects
 	depth     int   // values of Go within each other
+	nesting   int   // the most containers within each other
 	left      int64 // values of a document that may still be met
 	leftText  int64 // and bytes of their texts
 }
@@ -108,7 +109,7 @@ func (e *encoder) begin() {
 	e.slotCodes, e.ends, e.summaries = e.slotCodes[:0], e.ends[:0], e.summaries[:0]
 	clear(e.plans)
 	e.plans = e.plans[:0]
-	e.outermost, e.isAnew, e.knows, e.depth = -1, false, false, 0
+	e.outermost, e.isAnew, e.knows, e.depth, e.nesting = -1, false, false, 0, maxNesting
 }
 
 // finish writes the shapes and the header.
@@ -202,7 +203,7 @@ func (e *encoder) tensor(t tensor) {
 	if t.lengths[0] == 0 {
 		levels = 1
 	}
-	if len(e.frames)+levels > maxNesting {
+	if len(e.frames)+levels > e.nesting {
 		e.tooDeep()
 	}
 	if !e.waits() {
@@ -215,11 +216,11 @@ func (e *encoder) tensor(t tensor) {
 }
 
 func (e *encoder) tooDeep() {
-	fail(ErrNestingLimit, "containers are nested more than 1,000 deep: if a value holds itself, leave it out there")
+	fail(ErrNestingLimit, "containers are nested more than %d deep: if a value holds itself, leave it out there", e.nesting)
 }
 
 func (e *encoder) open() *frame {
-	if len(e.frames) >= maxNesting {
+	if len(e.frames) >= e.nesting {
 		e.tooDeep()
 	}
 	f := next(&e.frames)

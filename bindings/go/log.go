@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 )
 
@@ -52,6 +53,10 @@ type Group struct {
 // The error is a *LogError whose fault is LogNotALog, LogUnsupported, LogDamaged or LogCutShort, or what the system
 // reports.
 func OpenLog(path string) (*Log, error) {
+	path, err := filepath.Abs(path) // the process may change its directory
+	if err != nil {
+		return nil, err
+	}
 	file, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err

@@ -377,6 +377,80 @@ func TestErrorsOfRowsNameTheRow(t *testing.T) {
 	}
 }
 
+// Bug: a row that nests 1,000 deep was taken, and no reader could hold it in an array.
+func TestRowsNestAtMost999Deep(t *testing.T) {
+	w, err := CreateLog(filepath.Join(t.TempDir(), "rows.lblog"), GroupsOf(3, 1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var row any = 1
+	for range 999 {
+		row = []any{row}
+	}
+	for i := range 4 { // the third makes a group
+		if n, err := w.Append(row); n != int64(i) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	deeper := []any{row}
+	if _, err := w.Append(deeper); !errors.Is(err, ErrNestingLimit) || !strings.Contains(err.Error(), "999") {
+		t.Error(err)
+	}
+	if _, err := ExtendLog(w, slices.Values([]any{deeper})); !errors.Is(err, ErrNestingLimit) || w.Len() != 4 {
+		t.Error(err)
+	}
+	if err := w.Log().Validate(); err != nil {
+		t.Error(err)
+	}
+	if _, err := Encode(deeper); err != nil {
+		t.Error(err)
+	}
+}
+
+// Bug: groups before an error were in the log, and not on the disk.
+func TestGroupsBeforeAnErrorAreSynced(t *testing.T) {
+	w, err := CreateLog(filepath.Join(t.TempDir(), "rows.lblog"), GroupsOf(4, 1<<20), SyncEach())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	rows := slices.Repeat([]any{1}, 10)
+	rows[9] = make(chan int)
+	n, err := ExtendLog(w, slices.Values(rows))
+	if f := w.log.frames; n != 8 || !errors.Is(err, ErrBadValue) || f.durable != f.end {
+		t.Error(n, err, f.durable, f.end)
+	}
+}
+
+// Bug: after a change of directory, a log was looked for in the new one.
+func TestLogsAreFoundFromAnotherDirectory(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	w, err := CreateLog("rows.lblog")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	l, err := OpenLog("rows.lblog")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	t.Chdir(t.TempDir())
+	other, err := CreateLog("rows.lblog")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := w.Append(1); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := l.Refresh(); n != 1 || err != nil || w.Sync() != nil {
+		t.Error(n, err)
+	}
+}
+
 // small is a log of frames of each kind, of which some bytes were on the disk.
 func small(t testing.TB) []byte {
 	t.Helper()

@@ -54,6 +54,10 @@ func EncodeRows(options ...Option) LogOption { return func(w *LogWriter) { w.enc
 // its directory. Where the system has no flock, such as on Windows, nothing is written, and the error is
 // errors.ErrUnsupported.
 func CreateLog(path string, options ...LogOption) (*LogWriter, error) {
+	path, err := filepath.Abs(path) // the process may change its directory
+	if err != nil {
+		return nil, err
+	}
 	file, err := createLocked(path)
 	if err != nil {
 		return nil, err
@@ -83,6 +87,9 @@ func AppendLog(path string, options ...LogOption) (*LogWriter, error) {
 		return w, err
 	}
 	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return nil, err
+	}
+	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
 	file, err := openLocked(path, true)
@@ -185,7 +192,7 @@ func (w *LogWriter) dropTorn() (err error) {
 	return err
 }
 
-// keep copies the log's end to a new file beside it, and waits until it is on the disk.
+// keep copies the log's end to a new file beside it, and waits until it is on the disk. After an error there is none.
 func (w *LogWriter) keep() (string, error) {
 	for number := 0; ; number++ {
 		name := fmt.Sprintf("%s.torn-%d", w.path, w.torn.Offset)
@@ -206,6 +213,9 @@ func (w *LogWriter) keep() (string, error) {
 		if err = errors.Join(err, file.Close()); err == nil {
 			err = syncDirectoryOf(name)
 		}
+		if err != nil {
+			os.Remove(name)
+		}
 		return name, err
 	}
 }
@@ -220,14 +230,18 @@ func (w *LogWriter) Len() int64 { return w.log.Len() }
 // to be on the disk. If there are whole frames among them, they are kept in a file beside the log, which is named.
 func (w *LogWriter) Dropped() (torn TornEnd, kept string) { return w.torn, w.kept }
 
-// Append adds a row, which is encoded as Encode does it, and returns its number. After an error, the log is as before.
-// It is one of Encode, of kind ErrBadLog (LogBroken), or what the system reports, such as a full disk.
+// Append adds a row, which is encoded as Encode does it, and returns its number. A row may nest 999 deep, since it is
+// read as an element of an array. After an error, the log is as before. It is one of Encode, of kind ErrBadLog
+// (LogBroken), or what the system reports, such as a full disk.
 func (w *LogWriter) Append(row any) (int64, error) {
 	if err := w.check(); err != nil {
 		return 0, err
 	}
 	number := w.Len()
-	data, err := Encode(row, w.encode...)
+	data, err := run(w.encode, row, func(e *encoder, row any) {
+		e.nesting = maxNesting - 1
+		e.any(row)
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -253,8 +267,8 @@ func (w *LogWriter) Append(row any) (int64, error) {
 //
 //	n, err := livebuf.ExtendLog(w, slices.Values(events))
 //
-// After an error the rows of earlier groups are in the log, and Len says how many. The path of an error of Encode
-// begins with the place of the row among those that were given.
+// After an error the rows of earlier groups are in the log, and Len says how many; with SyncEach they are on the disk.
+// The path of an error of Encode begins with the place of the row among those that were given.
 func ExtendLog[T any](w *LogWriter, rows iter.Seq[T]) (int64, error) {
 	next, stop := iter.Pull(rows)
 	defer stop()
@@ -299,6 +313,9 @@ func (w *LogWriter) extend(next func(e *encoder) bool) (int64, error) {
 			err = w.add(data, count)
 		}
 		if err != nil {
+			if w.syncs && w.Len() > start {
+				err = errors.Join(w.Sync(), err)
+			}
 			return w.Len() - start, err
 		}
 	}

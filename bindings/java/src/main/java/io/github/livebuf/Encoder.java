@@ -40,6 +40,7 @@ final class Encoder extends Writer {
 
     private Frame[] frames = new Frame[16];
     private int depth;
+    int nesting; // the most containers within each other
     private final Utf8.Buffer scratch = new Utf8.Buffer();
     private boolean replaces;
     private boolean refusesDuplicates;
@@ -147,6 +148,7 @@ final class Encoder extends Writer {
         texts.begin();
         trie.begin();
         items = placed = mapKeyCount = depth = 0;
+        nesting = MAX_NESTING;
         tensors.clear();
         outermost = -1;
         isAnew = knows = false;
@@ -319,7 +321,7 @@ final class Encoder extends Writer {
     /** Adds an array that is a tensor (FORMAT 6.6). */
     void tensor(Tensor t) {
         int levels = t.lengths[0] == 0 ? 1 : t.lengths.length;
-        if (depth + levels > MAX_NESTING) {
+        if (depth + levels > nesting) {
             throw tooDeep();
         }
         if (!waits()) {
@@ -333,13 +335,13 @@ final class Encoder extends Writer {
 
     // --- containers
 
-    static LivebufException tooDeep() {
+    LivebufException tooDeep() {
         return LivebufException.of(ErrorKind.NESTING_LIMIT,
-            "containers are nested more than 1,000 deep: if a value holds itself, leave it out there");
+            "containers are nested more than %d deep: if a value holds itself, leave it out there", nesting);
     }
 
     private Frame open(boolean isObject) {
-        if (depth >= MAX_NESTING) {
+        if (depth >= nesting) {
             throw tooDeep();
         }
         if (depth == frames.length) {

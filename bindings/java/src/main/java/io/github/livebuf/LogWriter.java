@@ -214,20 +214,27 @@ public final class LogWriter implements AutoCloseable {
         }
     }
 
-    /** Copies the log's end to a new file beside it, and waits until it is on the disk. */
+    /** Copies the log's end to a new file beside it, and waits until it is on the disk. After an error there is none. */
     private Path keep(long at, long size) throws IOException {
         for (int number = 0;; number++) {
             Path name = path.resolveSibling(path.getFileName() + ".torn-" + at + (number > 0 ? "-" + number : ""));
-            try (FileChannel copy = FileChannel.open(name, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
+            FileChannel made;
+            try {
+                made = FileChannel.open(name, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
+            } catch (FileAlreadyExistsException e) {
+                continue;
+            }
+            try (FileChannel copy = made) {
                 for (long done = 0; done < size;) {
                     done += file.transferTo(at + done, size - done, copy);
                 }
                 copy.force(true);
-            } catch (FileAlreadyExistsException e) {
-                continue;
+                LockedFile.syncDirectoryOf(name);
+                return name;
+            } catch (IOException e) {
+                Files.deleteIfExists(name);
+                throw e;
             }
-            LockedFile.syncDirectoryOf(name);
-            return name;
         }
     }
 
@@ -289,11 +296,17 @@ public final class LogWriter implements AutoCloseable {
 
     // --- Adding rows
 
-    /** Adds a row, which is encoded as {@link Livebuf#encode} does it, and returns its number. */
+    /**
+     * Adds a row, which is encoded as {@link Livebuf#encode} does it, and returns its number. It may nest 999 deep, since
+     * it is read as an element of an array.
+     */
     public long append(@Nullable Object row) {
         check();
         long number = size();
-        byte[] data = Livebuf.encode(row, options);
+        byte[] data = Encoder.runAgain(options, e -> {
+            e.nesting = Layout.MAX_NESTING - 1;
+            Mapper.any(e, row);
+        });
         if (!fills(data.length, 1)) {
             put(ROW, data, 1);
         } else {
@@ -310,12 +323,25 @@ public final class LogWriter implements AutoCloseable {
     /**
      * Adds rows, which are encoded as {@link Livebuf#encode} does it, and returns how many there were. Many rows are
      * written as groups at once, in memory for one group. After an exception the rows of earlier groups are in the log,
-     * and {@link #size} says how many.
+     * and {@link #size} says how many; with {@link #syncEach} they are on the disk.
      */
     public long extend(Iterable<?> rows) {
         check();
         long start = size();
-        Iterator<?> next = rows.iterator();
+        try {
+            extendGroups(rows.iterator(), start);
+        } catch (RuntimeException | Error e) {
+            if (syncs && size() > start) {
+                sync();
+            }
+            throw e;
+        }
+        added();
+        return size() - start;
+    }
+
+    /** Adds rows a group at a time. After an exception groups may have been added. */
+    private void extendGroups(Iterator<?> next, long start) {
         while (next.hasNext()) {
             long tail = frames.rows() - frames.settled();
             long room = tail < groupRows ? groupRows - tail : groupRows; // a tail may be of a writer of larger groups
@@ -343,8 +369,6 @@ public final class LogWriter implements AutoCloseable {
                 add(data, count[0]);
             }
         }
-        added();
-        return size() - start;
     }
 
     /** What each call that adds rows ends with. */

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -102,6 +103,42 @@ class LogWriterTest {
             assertEquals(2499, l.get(2499).asInt());
             assertEquals(text + 499, l.get(2999).asText());
             assertTrue(l.stats().groups() >= 5, l.stats().toString());
+        }
+    }
+
+    /** Bug: a row that nests 1,000 deep was taken, and no reader could hold it in an array. */
+    @Test
+    void rowsNestAtMost999Deep() {
+        Object row = 1;
+        for (int i = 0; i < 999; i++) {
+            row = List.of(row);
+        }
+        List<Object> deeper = List.of(row);
+        try (LogWriter w = LogWriter.create(folder.resolve("deep.lblog")).groupsOf(3, 1 << 20)) {
+            for (int i = 0; i < 4; i++) { // the third makes a group
+                assertEquals(i, w.append(row));
+            }
+            LivebufException e = assertThrows(LivebufException.class, () -> w.append(deeper));
+            assertEquals(ErrorKind.NESTING_LIMIT, e.kind());
+            assertTrue(e.getMessage().contains("999"), e.getMessage());
+            assertThrows(LivebufException.class, () -> w.extend(List.of(deeper)));
+            assertEquals(4, w.size());
+        }
+        Livebuf.encode(deeper);
+    }
+
+    /** Bug: groups before an error were in the log, and not on the disk. */
+    @Test
+    void groupsBeforeAnErrorAreSynced() throws Exception {
+        try (LogWriter w = LogWriter.create(folder.resolve("synced.lblog")).groupsOf(4, 1 << 20).syncEach()) {
+            List<Object> rows = new ArrayList<>(Collections.nCopies(10, 1));
+            rows.set(9, "\ud800");
+            assertThrows(LivebufException.class, () -> w.extend(rows));
+            assertEquals(8, w.size());
+            var field = LogWriter.class.getDeclaredField("frames");
+            field.setAccessible(true);
+            LogFrames frames = (LogFrames) field.get(w);
+            assertEquals(frames.end, frames.durable);
         }
     }
 
