@@ -210,7 +210,7 @@ impl<S: Storage> Editor<S> {
                 // The limit is that of the row, and not of this object.
                 let held = match &container {
                     Container::Map(map) => map.live,
-                    Container::Record(record) => u32::from(record.live()),
+                    Container::Record(record) => record.live(),
                     _ => 0,
                 };
                 let most = u64::from(table.columns) + u64::from(held) + 1;

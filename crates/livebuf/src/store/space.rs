@@ -720,14 +720,13 @@ impl<S: Storage> Space<S> {
             Error::with_detail(ErrorKind::DocumentLimit, 0, limit)
         } else if needed <= self.capacity() {
             return Ok(());
-        } else if self.undo.is_behind() {
-            Error::with_detail(ErrorKind::NoSpace, self.capacity(), needed - self.capacity())
         } else {
-            match self.storage.grow(needed) {
+            let short =
+                Error::with_detail(ErrorKind::NoSpace, self.capacity(), needed - self.capacity());
+            let grown = if self.undo.is_behind() { Err(short) } else { self.storage.grow(needed) };
+            match grown {
                 Ok(()) if self.storage.bytes().len() as u64 >= needed => return Ok(()),
-                Ok(()) => {
-                    Error::with_detail(ErrorKind::NoSpace, self.capacity(), needed - self.capacity())
-                }
+                Ok(()) => short,
                 Err(error) => error,
             }
         };
