@@ -366,9 +366,6 @@ impl Table {
     /// The rows in parts, in order, for threads that share the work: `parts` tables, or one for
     /// each row where there are fewer rows. Their lengths differ by one row at most.
     fn split(&self, py: Python<'_>, parts: usize) -> PyResult<Vec<Table>> {
-        if parts == 0 {
-            return Err(PyValueError::new_err("parts must be 1 or more"));
-        }
         let rows = self.num_rows(py)?;
         let parts = parts.min(rows);
         let start = |part: usize| (rows as u64 * part as u64 / parts as u64) as usize;

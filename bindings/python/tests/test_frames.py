@@ -667,10 +667,3 @@ def test_a_refused_export_leaves_the_document_as_it_was() -> None:
     with pytest.raises(livebuf.WrongTypeError):
         doc["gaps"].numpy(narrow=True, writable=True)
     assert livebuf._livebuf._passed_on(doc) is not None
-
-
-def test_a_table_in_no_parts() -> None:
-    """Bug: a loop over no parts passed over all rows."""
-    table = livebuf.Document(livebuf.dumps([{"x": n} for n in range(9)])).root.table
-    with pytest.raises(ValueError, match="1 or more"):
-        table.split(0)
