@@ -596,6 +596,7 @@ impl<'v> Copier<'v> {
         level: u16,
     ) -> Result<Elements> {
         if !sink.writes() {
+            check_gaps(elements, true)?;
             absent::check(self.source, elements, None)?;
             self.check_all_there(elements)?;
             if !elements.tensor && elements.column.is_tensor_only() {
