@@ -308,6 +308,7 @@ function page(): void {
       pane.draw();
       say();
     }
+    // The next edit does not wait for it.
     const learn = async (): Promise<void> => {
       if (!(await map())) return;
       if (stays()) say();

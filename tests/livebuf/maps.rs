@@ -228,10 +228,8 @@ fn a_full_buffer_refuses_colliding_keys() {
     }
 }
 
-/// In a document that nobody validated, each of many entries has one long key: sorting them would
-/// take hours.
-#[test]
-fn many_entries_of_one_long_key_are_not_sorted() {
+/// A map of a key of a megabyte and 20,000 short ones, and where its keys lie.
+fn one_long_key(ordered: bool) -> (Vec<u8>, usize) {
     let long = "k".repeat(1 << 20);
     let mut doc = DocBuf::new().unwrap();
     let root = doc.set_root(New::Map { capacity: 0 }).unwrap().unwrap();
@@ -239,10 +237,21 @@ fn many_entries_of_one_long_key_are_not_sorted() {
     for number in 0..20_000 {
         doc.set(root, &*format!("{number:05}"), ()).unwrap();
     }
-    let mut bytes = doc.to_vec();
+    if ordered {
+        doc.order(root).unwrap();
+    }
+    let bytes = doc.to_vec();
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let keys = word(word(8) + 20);
+    (bytes, keys)
+}
+
+/// In a document that nobody validated, each of many entries has one long key: sorting them would
+/// take hours.
+#[test]
+fn many_entries_of_one_long_key_are_not_sorted() {
+    let (mut bytes, keys) = one_long_key(false);
     // The cell of the long key over those of the others.
-    let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let keys = word(&bytes, word(&bytes, 8) as usize + 20) as usize;
     for number in 1..20_001 {
         bytes.copy_within(keys..keys + 8, keys + 8 * number);
     }
@@ -262,18 +271,8 @@ fn many_entries_of_one_long_key_are_not_sorted() {
 /// validate.
 #[test]
 fn keys_are_compared_once_it_is_known_that_they_lie_apart() {
-    let long = "k".repeat(1 << 20);
-    let mut doc = DocBuf::new().unwrap();
-    let root = doc.set_root(New::Map { capacity: 0 }).unwrap().unwrap();
-    doc.set(root, &*long, ()).unwrap();
-    for number in 0..20_000 {
-        doc.set(root, &*format!("{number:05}"), ()).unwrap();
-    }
-    doc.order(root).unwrap();
-    let mut bytes = doc.to_vec();
-    let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let keys = word(&bytes, word(&bytes, 8) as usize + 20) as usize;
-    let text = word(&bytes, keys);
+    let (mut bytes, keys) = one_long_key(true);
+    let text = u32::from_le_bytes(bytes[keys..keys + 4].try_into().unwrap());
     // Longer and longer ends of the long key, which is the last one in the tree.
     for number in 1..20_001u32 {
         let (length, at) = (8 + number, keys + 8 * number as usize);

@@ -480,12 +480,12 @@ impl ObjectWalk {
             while ffi::PyDict_Next(object.as_ptr(), position, &mut key, &mut value) != 0 {
                 let key = Borrowed::from_ptr(object.py(), key);
                 let value = Borrowed::from_ptr(object.py(), value);
-                if self.models > 0 && !key.is_exact_instance_of::<PyString>() {
-                    let _held = (key.to_owned(), value.to_owned());
-                    self.key(key)?;
+                let may_run = self.models > 0 && !key.is_exact_instance_of::<PyString>();
+                // Until the value is stored: code may also put another one in its place.
+                let _held = may_run.then(|| (key.to_owned(), value.to_owned()));
+                self.key(key)?;
+                if may_run {
                     unchanged(object, size)?;
-                } else {
-                    self.key(key)?;
                 }
                 match self.plain(value) {
                     Some(done) => done.at(|| Step::Key(key.to_owned().to_string().into()))?,

@@ -1815,3 +1815,18 @@ def test_a_key_that_changes_its_dict_is_noticed() -> None:
     Key.armed = True
     with pytest.raises(livebuf.EncodeError, match="changed while"):
         livebuf.dumps(model)
+
+    class Other(int):
+        def __hash__(self) -> int:
+            if Key.armed:
+                Key.armed = False
+                others.update(dict.fromkeys(others))
+                spare.extend("x" * length for length in range(500, 700))
+            return int.__hash__(self)
+
+    # The values are freed, and their memory is taken again; the dict has as many members as before.
+    Key.armed, spare = False, []
+    others: dict[Any, Any] = {0: 1, Other(1): "value " * 100 + str(7)}
+    model = Model.model_construct(of=others)
+    Key.armed = True
+    assert livebuf.loads(livebuf.dumps(model)) == {"of": {"0": 1, "1": "value " * 100 + "7"}}
