@@ -233,8 +233,8 @@ def main() -> int:
     name = f"{found['date']}-{found['commit']}{suffix}.json"
     path = (RESULTS if kept else temporary) / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(rounded(found), indent=1, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    text = as_text(rounded(found))
+    path.write_text(text, encoding="utf-8")
     say(f"results: {path.relative_to(ROOT)}")
     # Only now, since matplotlib takes a second.
     import page
@@ -243,7 +243,7 @@ def main() -> int:
     if arguments.again:
         shown = page.shown()
         merged = again(json.loads(shown.read_text(encoding="utf-8")), json.loads(text))
-        shown.write_text(json.dumps(merged, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        shown.write_text(as_text(merged), encoding="utf-8")
     if kept or arguments.again:
         page.write(shown)
         say(f"pages: docs/benchmarks.md, docs/figures.md, of {shown.relative_to(ROOT)}")
@@ -279,6 +279,20 @@ def again(shown: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
                 {"date": new["date"], "commit": new["commit"], "program": name, "tasks": families}
             )
     return shown
+
+
+def as_text(value: Any, level: int = 0) -> str:
+    """JSON with a line for each task, below the program and its list of results."""
+    if level == 4 or not value or not isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {as_text(each, level + 1)}" for key, each in value.items()]
+    else:
+        parts = [as_text(each, level + 1) for each in value]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    margin = "\n" + " " * level
+    text = first + ",".join(f"{margin} {part}" for part in parts) + margin + last
+    return text if level else text + "\n"
 
 
 def rounded(value: Any) -> Any:

@@ -54,7 +54,7 @@ mod twitter;
 mod vectors;
 mod yyjson;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
@@ -70,16 +70,13 @@ struct Arguments {
     /// Run only groups whose name contains this.
     #[arg(long, value_name = "NAME")]
     filter: Option<String>,
-    /// Write bench/records/<date>-<commit>.md.
-    #[arg(long)]
-    record: bool,
     /// Write all competitors' times to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Time nothing: work once for each competitor, for callgrind.
     #[arg(long)]
     count: bool,
-    /// Fewer repetitions and no million-key maps: for a look, not for a record.
+    /// Fewer repetitions and no million-key maps, for a first look.
     #[arg(long)]
     quick: bool,
 }
@@ -149,11 +146,6 @@ fn main() -> ExitCode {
         if let Some(path) = &arguments.json {
             std::fs::write(path, report.json()?)
                 .with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        if arguments.record {
-            let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
-            let path = report.record(&directory)?;
-            eprintln!("recorded in {}", path.display());
         }
         Ok(report)
     });

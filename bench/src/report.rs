@@ -1,11 +1,8 @@
-//! Owns what the benchmark found: rows with their targets, the table, and the
-//! record that names machine, commit and command.
+//! Owns what the benchmark found: rows with their targets, and all competitors' figures.
 
 use std::fmt::{self, Display};
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
@@ -48,7 +45,7 @@ pub(crate) fn duration(nanoseconds: f64) -> String {
     }
 }
 
-/// What the issue asks of a number.
+/// What is asked of a number.
 #[derive(Clone, Copy)]
 pub(crate) enum Target {
     AtMost(f64),
@@ -209,37 +206,6 @@ impl Report {
         }
         text
     }
-
-    /// Writes the record; returns its path.
-    pub(crate) fn record(&self, directory: &Path) -> Result<PathBuf> {
-        let commit = commit();
-        let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
-        let path = directory.join(format!("{date}-{commit}.md"));
-        let arguments: Vec<String> = std::env::args().skip(1).collect();
-        let text = format!(
-            "# Benchmark record, {date}, commit {commit}\n\n\
-             Minimum of many repetitions, competitors in turns; ratios are of one run. \
-             Answers were compared before timing.\n\n\
-             - Machine: {}\n\
-             - Compiler: {}\n\
-             - Command: `cargo run --release -p livebuf-bench {}-- {}`\n\
-             - Inputs: `../shared/data`, and seeded random keys and integers\n\n{}",
-            machine(),
-            output_of("rustc", &["--version"]),
-            match (cfg!(feature = "arrow"), cfg!(feature = "peers")) {
-                (true, true) => "--features arrow,peers ",
-                (true, false) => "--features arrow ",
-                (false, true) => "--features peers ",
-                (false, false) => "",
-            },
-            arguments.join(" "),
-            self.table(),
-        );
-        std::fs::create_dir_all(directory)
-            .and_then(|()| std::fs::write(&path, text))
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(path)
-    }
 }
 
 /// CPU, cores and operating system.
@@ -264,25 +230,4 @@ fn first_value(path: &str, name: &str, separator: char) -> String {
         .find(|(key, _)| key.trim() == name)
         .map_or("unknown", |(_, value)| value.trim().trim_matches('"'))
         .to_owned()
-}
-
-/// The short commit, with `-changed` when the tree differs from it.
-fn commit() -> String {
-    let commit = output_of("git", &["rev-parse", "--short", "HEAD"]);
-    let changes = output_of("git", &["status", "--porcelain", "--untracked-files=no"]);
-    let suffix = if changes.is_empty() { "" } else { "-changed" };
-    format!("{commit}{suffix}")
-}
-
-fn output_of(program: &str, arguments: &[&str]) -> String {
-    Command::new(program)
-        .args(arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .ok()
-        .filter(|output| output.status.success())
-        .map_or_else(
-            || "unknown".to_owned(),
-            |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-        )
 }

@@ -1,6 +1,6 @@
 """LiveBuf against its peers from PyPI, side by side in one run.
 
-    python -m bench [--quick] [--filter NAME] [--record]
+    python -m bench [--quick] [--filter NAME]
 
 Run it in `bindings/python`, where `pip install --group bench` installs the peers; those that
 are absent are named and left out. Each workload first proves that every library gives the same

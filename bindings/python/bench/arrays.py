@@ -17,14 +17,6 @@ from .timing import Contest, Effort
 NUMPY = "numpy.save"
 
 
-INPUTS = [
-    "arrays of numpy: stored as tensors, and by numpy.save to memory; read without a copy, and by "
-    "numpy.load",
-    "the sum of one column of a mapped file by DuckDB and polars: `table.select([...])`; the first "
-    "query opens the file, and validates the column. The same from Parquet, as polars writes it",
-]
-
-
 def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
     try:
         import numpy

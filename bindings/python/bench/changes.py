@@ -12,7 +12,6 @@ import livebuf
 from .report import Report
 from .timing import Contest, Effort
 
-INPUTS = ["Changes: `search_metadata` of twitter.json, three fields of which get new values"]
 WORKLOAD = "changes/twitter"
 MERGE, SET = "merge of three fields", "set_pointer of one"
 RECORDED, QUERY = "set_pointer, recorded as a delta", "query of ids in a table"

@@ -19,12 +19,6 @@ from .timing import Effort, Seconds
 COUNT = 10
 SIZES = ((100, 40), (1_000, 160))
 TASKS = (f"READ {COUNT}", f"READ-WRITE {COUNT}", "WRITE")
-INPUTS = [
-    "Concurrency: the tasks of the maps by one worker, and by two at once, each on the same stored "
-    "bytes; threads of one interpreter, and processes that are there already and hold the bytes. "
-    "All start together; from the first start to the last end on the wall clock, divided by the "
-    "operations of all",
-]
 
 Span = tuple[int, int]
 Batch = Callable[[int], Span]

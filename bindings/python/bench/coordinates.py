@@ -17,11 +17,6 @@ from .peak import NotMeasured, Task, peak
 from .report import OURS, Report
 from .timing import Contest, Effort
 
-INPUTS = [
-    "Coordinates: Kostya's objects of x, y, z, a name and options, 524,288 (20,000 with --quick); "
-    "the means of all x, y and z. Libraries that give Python's objects, or views, add by a loop; "
-    "livebuf by columns and msgspec with types read x, y and z only. Peak memory as of the maps",
-]
 Answer = tuple[float, float, float]
 Reader = Callable[[bytes], Answer]
 

@@ -22,12 +22,6 @@ from .timing import Contest, Effort
 TRUSTED, JSON, PARQUET = "livebuf, trusted=True", "JSON lines", "Parquet"
 KINDS = ("click", "scroll", "view", "buy")
 
-INPUTS = [
-    "engines: a million events (100,000 with --quick) of 8 fields, one of them an object, in one "
-    "file of each format, written by polars (Parquet with zstd, its default); a query begins with "
-    "the path and infers the schema; wall clock, threads as the engine takes them, files in the "
-    "system's cache; Dask with its threads, Spark as local[2], both by parts of 250,000 rows"
-]
 
 # A query's name, and what it answers.
 Queries = dict[str, Callable[[Any], Any]]

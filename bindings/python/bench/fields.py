@@ -17,11 +17,6 @@ from .timing import Contest, Effort
 COUNTS = (1, 3, 10, 30, 100, 300, 1000)
 IN_PLACE = "livebuf, in a bytearray"
 WORKLOAD = "fields/change"
-INPUTS = [
-    "Fields: an object of 1,000 members, half texts of 20 characters and half integers, seeded; "
-    "k of them get a new value of the same kind and length. livebuf in a bytearray is opened "
-    "anew each time, and keeps the bytes where they are; all others give new bytes",
-]
 Change = Callable[[list[tuple[str, Any]]], Any]
 
 

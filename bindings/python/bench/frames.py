@@ -20,11 +20,6 @@ READ_NDJSON = "polars.read_ndjson"
 THREADS = 524_288
 READINGS = 200_000
 
-INPUTS = [
-    "JSON lines to polars: the same schema, which takes a cast from lists of a fixed length "
-    "where the lines have such; polars by as many threads as it takes"
-]
-
 
 def _lines(rows: list[Any]) -> bytes:
     return b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)

@@ -18,15 +18,6 @@ LINES = "orjson, a line each"
 PARQUET = "polars, Parquet"
 KINDS = ("click", "scroll", "view", "buy")
 
-INPUTS = [
-    "logs: events `{ts, user, kind, value}`, a million (50,000 with --quick); into a new "
-    "`livebuf.Log` by `extend`, and as lines of `orjson.dumps` into a buffered file; both closed, "
-    "the log without waiting for the disk (`extend` alone) and with it",
-    "logs/last hour: as many events of eight fields; the last fifth of them by a range of `ts`, "
-    "two columns as a polars frame, from a log that was asked before, from one just opened, and "
-    "by polars from Parquet; wall clock",
-]
-
 
 def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
     if wanted("logs/events"):

@@ -29,16 +29,6 @@ DRAWN, MANY = 100, 10_000
 IN_PLACE = "livebuf, opening a bytearray"
 KEPT_OPEN = "livebuf, a bytearray kept open"
 
-INPUTS = [
-    "Maps: keys of 16 characters, values of a random length from half to one and a half of "
-    "what they are on average, all of ASCII letters and digits, seeded. 100 keys drawn at random "
-    "are looked up in turns, so that what they touch is in the processor's caches; 10,000 where "
-    'it says "cold". Changing reads a value and sets another of a random length. pysimdjson '
-    "and cysimdjson read orjson's bytes, and change through a dict and orjson; pylite3, which "
-    "cannot edit, changes through a dict. The bytearrays that are changed in place have room "
-    "to grow, as they have after a first change",
-]
-
 
 def _word(generator: random.Random, length: int) -> str:
     return "".join(generator.choices(string.ascii_letters + string.digits, k=length))

@@ -15,12 +15,6 @@ from .timing import Effort
 
 COUNT = 10
 TASKS = (f"READ {COUNT}", f"READ-WRITE {COUNT}", "WRITE")
-INPUTS = [
-    "Peak memory: the maps and tasks of the Lite² paper, each in a process of its own that has "
-    "loaded the library and the stored bytes, or the dict to write. What its task adds to that at "
-    "most, result included, by the kernel's high-water mark (VmHWM): Python's objects and a "
-    "library's own memory",
-]
 
 
 def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:

@@ -10,11 +10,6 @@ import livebuf
 from .report import OURS, Report
 from .timing import Contest, Effort
 
-INPUTS = [
-    "Messages: three fields, a text of 12 characters, a small integer, a double",
-    "Session: 1.2 kB as JSON, a cart of twelve and 14 visits; from bytes to bytes, a request "
-    "counts a number up, or does that, appends to the cart and removes its first element",
-]
 WORKLOAD = "messages/three fields"
 SESSION = "messages/session"
 PREPARED = "livebuf.Template"

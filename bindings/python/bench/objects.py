@@ -16,10 +16,6 @@ from .timing import Contest, Effort
 SIZES = (10_000, 100_000, 500_000)
 WORKLOADS = ("dumps", "loads", "loads, collector on")
 
-INPUTS = [
-    "Like objects: the data-definition paper's object of 13 fields, all alike, or all values "
-    "random, seeded",
-]
 
 ALIKE = {
     "ArrayLong": [-9223372036854775808, 9223372036854775807],

@@ -1,25 +1,19 @@
-"""What the benchmark found: targets with what was measured, every library's figures, and the
-record that names machine, versions, commit and command."""
+"""What the benchmark found: targets with what was measured, and every library's figures."""
 
 from __future__ import annotations
 
-import datetime
 import importlib.metadata
 import json
-import os
 import platform
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 from typing import Any
 
-import livebuf
 from tabulate import tabulate
 
 from .timing import Seconds
 
-HERE = Path(__file__).parent
 OURS = "livebuf"
 # Lower bounds, which hold no document: they have no answer of their own.
 DICT, COPY = "dict in memory", "bytes(bytearray)"
@@ -186,34 +180,6 @@ class Report:
                 parts.append("\n".join(f"- {what}: {reason}" for reason in reasons))
         return "\n\n".join(parts) + "\n"
 
-    def record(self, packages: list[str], inputs: list[str]) -> Path:
-        """Writes the record; gives its path."""
-        date, commit = datetime.date.today().isoformat(), _commit()
-        free_threaded = sysconfig.get_config_var("Py_GIL_DISABLED")
-        versions = ", ".join(f"{name} {_version(name)}" for name in packages)
-        head = [
-            f"# Python benchmark record, {date}, commit {commit}",
-            "Minimum of many repetitions, competitors in turns; ratios are of one run. Answers "
-            "were compared before timing.",
-            "\n".join(
-                [
-                    f"- Machine: {machine()}",
-                    f"- Python: {platform.python_implementation()} {platform.python_version()}"
-                    f"{' free-threaded' if free_threaded else ''}, {platform.python_compiler()}",
-                    f"- Packages: livebuf {livebuf.__version__}, {versions}",
-                    f"- Command: `{' '.join(['python -m bench', *sys.argv[1:]])}`",
-                    "- Clock: processor time of the thread; of the frames, the wall's",
-                    '- Cyclic garbage collector: off, but where a workload says "collector on"',
-                    *(f"- {line}" for line in inputs),
-                ]
-            ),
-            self.text(),
-        ]
-        path = HERE / "records" / f"{date}-{commit}.md"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("\n\n".join(head), encoding="utf-8")
-        return path
-
 
 def sqlite_version() -> str:
     """The SQLite that apsw brings."""
@@ -224,36 +190,8 @@ def sqlite_version() -> str:
     return apsw.sqlite_lib_version()
 
 
-def machine() -> str:
-    """Processor, cores and operating system."""
-    processor, system = "unknown", platform.platform()
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                processor = line.partition(":")[2].strip()
-                break
-        system = platform.freedesktop_os_release()["PRETTY_NAME"]
-    except OSError:
-        pass
-    cores = os.cpu_count()
-    return f"{processor}, {cores} cores, {platform.machine()} {system}, kernel {platform.release()}"
-
-
 def _version(package: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "absent"
-
-
-def _commit() -> str:
-    """The short commit, with `-changed` when the tree differs from it."""
-
-    def git(*arguments: str) -> str:
-        done = subprocess.run(
-            ["git", *arguments], cwd=HERE, capture_output=True, text=True, check=False
-        )
-        return done.stdout.strip()
-
-    changed = git("status", "--porcelain", "--untracked-files=no")
-    return (git("rev-parse", "--short", "HEAD") or "unknown") + ("-changed" if changed else "")

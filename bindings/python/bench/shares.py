@@ -16,10 +16,6 @@ from .timing import Contest, Effort
 
 SHARES = (0.0005, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 ONE_CALL = "livebuf, to_python of all, then read"
-INPUTS = [
-    "Shares: of seeded rows and users by id, a share is drawn at random; of each drawn one, two "
-    "fields are read, or all five. Parsers parse all first. Opening and parsing count",
-]
 
 
 def _rows(rows: Any, places: list[int]) -> float:

@@ -19,15 +19,6 @@ from .report import OURS, Report
 from .timing import Effort
 
 JSON, LITE3 = "JSON, minified", "Lite³ (pylite3)"
-INPUTS = [
-    "Sizes: all files of the data directory, minified, and seeded values (readings of sensors, "
-    "users by id, and those of `generate`). Each format's bytes are read again and compared with "
-    "the value. BSON takes objects only: an array is a member of one. Parquet Variant is metadata "
-    "and value, without a Parquet file around them",
-    "Messages: seeded chat, events and readings, each encoded and compressed by itself; bytes of "
-    "the second half of them. zstd's dictionary, of 16 kB at most, is trained on the first half of "
-    "the same format's messages, and does not count",
-]
 
 Codec = tuple[Callable[[Any], bytes], Callable[[bytes], Any]]
 # What peers raise where a value is beyond what they hold.

@@ -19,15 +19,6 @@ from .timing import Contest, Effort
 
 COUNTS = (1, 10, 100, 1000)
 SETS = 8
-INPUTS = [
-    "Stored in Redis: an object of 1,000 fields, and in a full run one of 10,000, as in Fields. A "
-    "real server on a Unix socket, redis-py, wall clock. `livebuf` keeps the document, watches a "
-    'revision and sends changed ranges by SETRANGE, as docs/howto/redis.md says; "kept" does so '
-    "with the document or Python's objects and SET. The others watch the key, GET, change and SET. "
-    "All edits are a transaction of three round trips. A hash of Redis is no document: its fields "
-    "are set by one HSET, one round trip. Bytes are those that the server counts, of commands and "
-    "answers",
-]
 
 Pairs = list[tuple[str, Any]]
 Way = tuple[Callable[[Pairs], None], Callable[[], Any]]

@@ -17,10 +17,6 @@ STATUS = 50
 POINTER = f"/statuses/{STATUS}/user/screen_name"
 KEPT_OPEN = "livebuf, a bytearray kept open"
 
-INPUTS = [
-    f"twitter.json: {POINTER} is read, and set to texts of one to twenty characters; the file "
-    "as it is, indented, is what JSON parsers read",
-]
 
 WORKLOADS = ("from_json", "dumps", "loads", "get", "set")
 

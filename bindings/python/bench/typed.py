@@ -17,11 +17,6 @@ from .timing import Contest, Effort
 WORKLOADS = ("decode", "by key", "two of eight fields", "dumps")
 PEER = "msgspec msgpack"
 
-INPUTS = [
-    "Typed: users of eight fields, with an address that has a place, a list of texts and a list "
-    "of objects; values random, seeded",
-]
-
 
 @dataclasses.dataclass
 class Place:
