@@ -3061,6 +3061,13 @@ typedef struct {
 #define LIVEBUF_ASK_ 0x100u        /* the library knows */
 #define LIVEBUF_ASK_COLUMN_ 0x101u /* it knows what the column at `cell` has in slot `position` */
 
+/* Kinds of blocks (2.2). */
+#define LIVEBUF_KIND_SHAPE_ 1
+#define LIVEBUF_KIND_RECORD_ 2
+#define LIVEBUF_KIND_ARRAY_ 5
+#define LIVEBUF_KIND_TABLE_ 8
+#define LIVEBUF_KIND_LIST_ 9
+
 /* The state of a remembered key that was made. */
 #define LIVEBUF_KEY_ 0x4C424B4559000002u
 
@@ -3137,7 +3144,7 @@ LIVEBUF_ALWAYS_ int livebuf_in_shape_(
   uint32_t head, base, index;
   if (shape + 8 > size) return -2;
   head = livebuf_load4_(bytes + shape);
-  if ((head & 0xFF) != 1) return -2;
+  if ((head & 0xFF) != LIVEBUF_KIND_SHAPE_) return -2;
   if (used > (head >> 16 & 0xFF)) used = head >> 16 & 0xFF;
   keys = shape + ((8 + (head >> 8 & 0xFF) + 7) & ~(uint64_t)7);
   /* The fingerprints end before the keys of as many places do. */
@@ -3189,7 +3196,7 @@ LIVEBUF_HOT_ livebuf_cell_ livebuf_run_text_(const uint8_t *bytes, uint64_t size
                                              uint32_t slot) {
   const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
   uint64_t head, at, width, start, end, data;
-  if (list + 32 > size || bytes[list] != 9) return ask;
+  if (list + 32 > size || bytes[list] != LIVEBUF_KIND_LIST_) return ask;
   if (bytes[list + 1]) {
     /* All texts have one length. */
     width = livebuf_load4_(bytes + list + 4);
@@ -3200,8 +3207,8 @@ LIVEBUF_HOT_ livebuf_cell_ livebuf_run_text_(const uint8_t *bytes, uint64_t size
     /* Offsets of one, two or four bytes without gaps. */
     if (list + 48 > size) return ask;
     head = livebuf_load8_(bytes + list + 32);
-    width = (head >> 8 & 0xFF) - 6;
-    if ((head & 0xFF) != 5 || width > 2 || head >> 16 & 0xFFFF) return ask;
+    width = (head >> 8 & 0xFF) - LIVEBUF_COLUMN_U8;
+    if ((head & 0xFF) != LIVEBUF_KIND_ARRAY_ || width > 2 || head >> 16 & 0xFFFF) return ask;
     width = (uint64_t)1 << width;
     at = livebuf_load4_(bytes + list + 44) + width * slot;
     if ((uint64_t)slot + 1 >= head >> 32 || at + 2 * width > size) return ask;
@@ -3224,6 +3231,14 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_number_(double number, double bound) {
   return livebuf_cell_of_(LIVEBUF_TAG_F64, bits, 0);
 }
 
+/* A column's code as its type, so that C compilers name a type that a switch leaves out. In C++ a
+   code that is no type's must not be converted. */
+#ifdef __cplusplus
+#define LIVEBUF_TYPE_(column) (column)
+#else
+#define LIVEBUF_TYPE_(column) (livebuf_column_type)(column)
+#endif
+
 /* What the column with this header has in a slot (6.1, 6.2). */
 LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(const uint8_t *bytes, uint64_t size,
                                                  uint64_t header, uint32_t slot) {
@@ -3238,13 +3253,16 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(const uint8_t *bytes, uint64_t 
   column = first >> 8 & 0xFF;
   gaps = first >> 16 & 0xFF;
   data = second >> 32;
-  if ((first & 0xFF) != 5 || slot >= first >> 32) return ask;
+  if ((first & 0xFF) != LIVEBUF_KIND_ARRAY_ || slot >= first >> 32) return ask;
   if (gaps) {
-    /* Left to the library: two bitmaps, which are rare, and columns 13 to 18. Those of lists lie
-       where the list says. */
+    /* Left to the library: two bitmaps, which are rare, and containers, nulls and extended values.
+       The bitmap of a run of texts lies where its list says. */
     uint64_t bits = data;
-    if (gaps > 2 || (column > 12 && column < 19) || column > 25) return ask;
-    if (column == 25) {
+    if (gaps > 2 || column > LIVEBUF_COLUMN_TEXT_RUN ||
+        (column > LIVEBUF_COLUMN_STRING && column < LIVEBUF_COLUMN_NUMBERS_F32)) {
+      return ask;
+    }
+    if (column == LIVEBUF_COLUMN_TEXT_RUN) {
       if (data + 16 > size) return ask;
       bits = livebuf_load4_(bytes + data + 8);
     }
@@ -3252,94 +3270,112 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(const uint8_t *bytes, uint64_t 
     if (!(bytes[bits + slot / 8] >> (slot & 7) & 1)) {
       return livebuf_cell_of_(gaps == 1 ? LIVEBUF_TAG_NULL : 0, 0, 0);
     }
-    if (column != 25) data += ((second & 0xFFFFFFFFu) + 63) / 64 * 8;
+    if (column != LIVEBUF_COLUMN_TEXT_RUN) data += ((second & 0xFFFFFFFFu) + 63) / 64 * 8;
   }
-  switch (column) {
-    case 0: /* tagged cells */
+  switch (LIVEBUF_TYPE_(column)) {
+    case LIVEBUF_COLUMN_CELLS:
       at = data + 8 + 8 * (uint64_t)slot + 8 * (slot / 8);
       if (at + 8 > size) return ask;
       return livebuf_cell_of_(bytes[data + 72 * (uint64_t)(slot / 8) + slot % 8],
                               livebuf_load8_(bytes + at), at);
-    case 1:
+    case LIVEBUF_COLUMN_BOOL:
       at = data + slot / 8;
       if (at + 1 > size) return ask;
       return livebuf_cell_of_(LIVEBUF_TAG_FALSE + (bytes[at] >> (slot & 7) & 1u), 0, 0);
-    case 2:
+    case LIVEBUF_COLUMN_I8:
       at = data + slot;
       if (at + 1 > size) return ask;
       return livebuf_cell_of_(LIVEBUF_TAG_I64, (uint64_t)(int64_t)(int8_t)bytes[at], 0);
-    case 3:
+    case LIVEBUF_COLUMN_I16:
       at = data + 2 * (uint64_t)slot;
       if (at + 2 > size) return ask;
       return livebuf_cell_of_(LIVEBUF_TAG_I64,
                               (uint64_t)(int64_t)(int16_t)livebuf_load2_(bytes + at), 0);
-    case 4:
+    case LIVEBUF_COLUMN_I32:
       at = data + 4 * (uint64_t)slot;
       if (at + 4 > size) return ask;
       return livebuf_cell_of_(LIVEBUF_TAG_I64,
                               (uint64_t)(int64_t)(int32_t)livebuf_load4_(bytes + at), 0);
-    case 5:
+    case LIVEBUF_COLUMN_I64:
       at = data + 8 * (uint64_t)slot;
       if (at + 8 > size) return ask;
       return livebuf_cell_of_(LIVEBUF_TAG_I64, livebuf_load8_(bytes + at), 0);
-    case 6:
+    case LIVEBUF_COLUMN_U8:
       at = data + slot;
       if (at + 1 > size) return ask;
       return livebuf_cell_of_(LIVEBUF_TAG_I64, bytes[at], 0);
-    case 7:
+    case LIVEBUF_COLUMN_U16:
       at = data + 2 * (uint64_t)slot;
       if (at + 2 > size) return ask;
       return livebuf_cell_of_(LIVEBUF_TAG_I64, livebuf_load2_(bytes + at), 0);
-    case 8:
+    case LIVEBUF_COLUMN_U32:
       at = data + 4 * (uint64_t)slot;
       if (at + 4 > size) return ask;
       return livebuf_cell_of_(LIVEBUF_TAG_I64, livebuf_load4_(bytes + at), 0);
-    case 9:
+    case LIVEBUF_COLUMN_U64:
       at = data + 8 * (uint64_t)slot;
       if (at + 8 > size) return ask;
       first = livebuf_load8_(bytes + at);
       return livebuf_cell_of_(first >> 63 ? LIVEBUF_TAG_U64 : LIVEBUF_TAG_I64, first, 0);
-    case 10:
+    case LIVEBUF_COLUMN_F32:
       at = data + 4 * (uint64_t)slot;
       if (at + 4 > size) return ask;
       memcpy(&single, bytes + at, 4);
       number = single;
       memcpy(&first, &number, 8);
       return livebuf_cell_of_(LIVEBUF_TAG_F64, first, 0);
-    case 11:
+    case LIVEBUF_COLUMN_F64:
       at = data + 8 * (uint64_t)slot;
       if (at + 8 > size) return ask;
       return livebuf_cell_of_(LIVEBUF_TAG_F64, livebuf_load8_(bytes + at), 0);
-    case 12:
+    case LIVEBUF_COLUMN_STRING:
       at = data + 8 * (uint64_t)slot;
       if (at + 8 > size) return ask;
       return livebuf_cell_of_(LIVEBUF_TAG_STRING, livebuf_load8_(bytes + at), at);
-    case 13: /* homes of objects, or of arrays */
-    case 14:
+    case LIVEBUF_COLUMN_OBJECTS:
+    case LIVEBUF_COLUMN_ARRAYS:
       at = data + 4 * (uint64_t)slot;
       if (at + 4 > size) return ask;
-      return livebuf_cell_of_(column == 13 ? LIVEBUF_TAG_OBJECT : LIVEBUF_TAG_ARRAY,
-                              livebuf_load4_(bytes + at), at);
-    case 16: /* a row of a table, named by the table and the upper half of the cell */
+      return livebuf_cell_of_(
+          column == LIVEBUF_COLUMN_OBJECTS ? LIVEBUF_TAG_OBJECT : LIVEBUF_TAG_ARRAY,
+          livebuf_load4_(bytes + at), at);
+    case LIVEBUF_COLUMN_STRUCT:
+      /* A row of a table, named by the table and the upper half of the cell. */
       return livebuf_cell_of_(LIVEBUF_TAG_OBJECT,
                               data | (uint64_t)(slot | 0x80000000u) << 32, 0);
-    case 19: /* integers and floats */
+    case LIVEBUF_COLUMN_NUMBERS_F32:
       at = data + 4 * (uint64_t)slot;
       if (at + 4 > size) return ask;
       memcpy(&single, bytes + at, 4);
       return livebuf_number_(single, 16777216.0);
-    case 20:
+    case LIVEBUF_COLUMN_NUMBERS_F64:
       at = data + 8 * (uint64_t)slot;
       if (at + 8 > size) return ask;
       memcpy(&number, bytes + at, 8);
       return livebuf_number_(number, 9007199254740992.0);
-    case 23: /* texts by codes */
-    case 24:
-      return livebuf_coded_(bytes, size, column - 22, data, second & 0xFFFFFFFFu, slot);
-    case 25: /* texts behind each other */
+    case LIVEBUF_COLUMN_DICTIONARY_U8:
+    case LIVEBUF_COLUMN_DICTIONARY_U16:
+      return livebuf_coded_(bytes, size, column - LIVEBUF_COLUMN_DICTIONARY_U8 + 1, data,
+                            second & 0xFFFFFFFFu, slot);
+    case LIVEBUF_COLUMN_TEXT_RUN:
       return livebuf_run_text_(bytes, size, data, slot);
-    default: return ask;
+    /* The library reads these. There is no default, so compilers name a type that is missing. */
+    case LIVEBUF_COLUMN_NULL:
+    case LIVEBUF_COLUMN_LIST:
+    case LIVEBUF_COLUMN_FIXED_LIST:
+    case LIVEBUF_COLUMN_MARKED_F32:
+    case LIVEBUF_COLUMN_MARKED_F64:
+    case LIVEBUF_COLUMN_DATE:
+    case LIVEBUF_COLUMN_TIME:
+    case LIVEBUF_COLUMN_DATE_TIME:
+    case LIVEBUF_COLUMN_TIMESTAMP:
+    case LIVEBUF_COLUMN_DECIMAL:
+    case LIVEBUF_COLUMN_UUID:
+    case LIVEBUF_COLUMN_F16:
+    case LIVEBUF_COLUMN_BOOL8:
+      break;
   }
+  return ask;
 }
 
 /* The member of an object with a key, by the object's cell: a record (5) or a row (6.3). */
@@ -3359,7 +3395,7 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_member_in_(const livebuf_doc *doc, uint64_
     if (home + 40 > size) return ask;
     used = livebuf_load2_(bytes + home + 20);
     /* Each column has as many elements as there are rows. A wide shape is for the library. */
-    if ((head & 0xFF) != 8 || !used || used > 255) return ask;
+    if ((head & 0xFF) != LIVEBUF_KIND_TABLE_ || !used || used > 255) return ask;
     if (row >= livebuf_load4_(bytes + home + 28)) return ask;
     found = livebuf_in_shape_(bytes, size, head >> 32, used, key, length, mix);
     /* What no column has may be among the extras. */
@@ -3369,7 +3405,7 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_member_in_(const livebuf_doc *doc, uint64_
     return value.tag == LIVEBUF_ASK_ ? livebuf_cell_of_(LIVEBUF_ASK_COLUMN_, at, row) : value;
   }
   used = head >> 16 & 0xFF;
-  if ((head & 0xFF) != 2) return ask;
+  if ((head & 0xFF) != LIVEBUF_KIND_RECORD_) return ask;
   if (!used) return none;
   found = livebuf_in_shape_(bytes, size, head >> 32, used, key, length, mix);
   if (found < 0) return found == -2 ? ask : none;

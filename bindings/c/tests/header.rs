@@ -318,3 +318,33 @@ fn versions_agree() {
     }
     assert!(header.contains(&format!("#define LIVEBUF_VERSION_STRING \"{version}\"")));
 }
+
+/// The header has all types of columns, by the core's codes, and the numbers that its inline reader
+/// gives to kinds of blocks.
+#[test]
+fn types_and_kinds_are_those_of_the_format() {
+    let header = read(HEADER);
+    let squeezed = |name: &str| name.replace('_', "").to_uppercase();
+    let numbered = |text: &str, before: &str| -> BTreeMap<String, u32> {
+        let lines = text.lines().filter_map(|line| line.trim().strip_prefix(before));
+        lines
+            .filter_map(|line| {
+                let (name, number) = line.split_once([' ', ':'])?;
+                let number = number.rsplit(' ').next()?.trim_end_matches([',', ';']);
+                Some((squeezed(name), number.parse().ok()?))
+            })
+            .collect()
+    };
+    let source = read("../../crates/livebuf/src/block/column_type.rs");
+    let (_, types) = source.split_once("pub enum ColumnType {").unwrap();
+    let types = numbered(types.split_once("\n}").unwrap().0, "");
+    assert!(types.len() > 30, "{types:?}");
+    assert_eq!(numbered(&header, "LIVEBUF_COLUMN_"), types);
+
+    let layout = numbered(&read("../../crates/livebuf/src/format/layout.rs"), "pub const KIND_");
+    let kinds = numbered(&header, "#define LIVEBUF_KIND_");
+    assert_eq!(kinds.len(), 5);
+    for (kind, number) in kinds {
+        assert_eq!(layout.get(&kind), Some(&number), "{kind}");
+    }
+}
