@@ -13,7 +13,7 @@ use super::handles::{Event, NodeId};
 use super::new::New;
 use super::parts::{add_entry, key, new_map, new_shape, span};
 use super::rules::{Data, Layout, MOST_MOVED, Room, Rules, layout, with_room};
-use super::sink::{Change, Sink};
+use super::sink::Sink;
 use crate::block::column::{Elements, Gap, row_cell, row_of};
 use crate::block::column_type::ColumnType;
 use crate::block::list::{List, elements_of};
@@ -851,8 +851,9 @@ pub(super) enum ColumnEdit<'v> {
     Part { list: List, row: u32, elements: Elements },
 }
 
-impl Change for ColumnEdit<'_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
+impl ColumnEdit<'_> {
+    /// Returns tag and cell of the value that it put in its place, or took out.
+    pub(super) fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         const DONE: (u8, u64) = (TAG_NULL, 0);
         self.check_shape()?;
         match *self {
@@ -1043,7 +1044,7 @@ impl<S: Storage> Editor<S> {
         if !self.space.trusted && !self.is_simple(&step)? {
             self.check_trust()?;
         }
-        self.carry_out(&step, NodeId::NONE)
+        self.carry_out(|sink| step.run(sink), NodeId::NONE)
     }
 
     pub(super) fn check_trust(&self) -> Result<()> {

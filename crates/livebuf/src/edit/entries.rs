@@ -7,99 +7,15 @@ use super::column::{ColumnEdit, ColumnPlace};
 use super::editor::{Container, Editor};
 use super::handles::NodeId;
 use super::new::New;
-use super::object::AddEntry;
-use super::sink::{Change, Sink};
+use super::object::store_entry;
+use super::sink::Sink;
 use crate::block::column::Elements;
 use crate::block::map::{self, Map};
 use crate::block::record::Raw;
 use crate::error::Result;
 use crate::format::bytes::load_u64;
 use crate::format::cell::owned_span;
-use crate::format::layout::*;
 use crate::store::storage::Storage;
-
-/// A new member: its value goes into the column, and then its key into the map.
-struct AddMember<'a, 'v> {
-    value: ColumnEdit<'v>,
-    entry: AddEntry<'a, 'v>,
-}
-
-impl Change for AddMember<'_, '_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-        let value = self.value.run(sink)?;
-        self.entry.run(sink)?;
-        Ok(value)
-    }
-}
-
-/// A member out of a map. `keeps`: its value is attached elsewhere, else it is freed.
-struct TakeMember<'p> {
-    map: Map,
-    values: Elements,
-    plan: &'p map::RemovePlan,
-    keeps: bool,
-}
-
-impl Change for TakeMember<'_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-        let TakeMember { map, values: array, plan, keeps } = *self;
-        let (home, index) = (map.values_at(), plan.number);
-        let is_last = index + 1 == map.used;
-        let taken = match is_last {
-            true => ColumnEdit::Take { array, index, keeps }.run(sink)?,
-            false => ColumnEdit::Empty { home, array, index, keeps }.run(sink)?,
-        };
-        sink.try_write(|editor, _| {
-            editor.remove_entry(&map, plan)?;
-            if is_last {
-                // The holes before it are no entries any more.
-                let used = map.used_without(editor.space.bytes(), index);
-                let array = map.values(editor.space.bytes())?;
-                editor.close(array, used, index.saturating_sub(used))?;
-            }
-            let map = Map::load(editor.space.bytes(), map.at)?;
-            if map.squeezes() {
-                editor.close_holes(array.offset, &map, 1)?;
-                map::squeeze(&mut editor.space, &map);
-            }
-            Ok(())
-        })?;
-        Ok(taken)
-    }
-}
-
-/// Room for more members of a map.
-struct Reserve<'v> {
-    map: Map,
-    values: Option<ColumnEdit<'v>>,
-    growth: map::Growth,
-}
-
-impl Change for Reserve<'_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-        if let Some(values) = &self.values {
-            values.run(sink)?;
-        }
-        let Reserve { map, growth, .. } = self;
-        sink.set_aside(growth.fresh);
-        sink.extend(growth.tail);
-        sink.write(|editor, extent| map::reserve(&mut editor.space, map, growth, extent));
-        Ok((TAG_NULL, 0))
-    }
-}
-
-/// A tree for a map that has none.
-struct MakeTree {
-    map: Map,
-}
-
-impl Change for MakeTree {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-        sink.set_aside(map::tree_limit(self.map.used));
-        sink.write(|editor, extent| map::make_tree(&mut editor.space, &self.map, extent));
-        Ok((TAG_NULL, 0))
-    }
-}
 
 impl<S: Storage> Editor<S> {
     /// Gives a map a tree.
@@ -108,7 +24,12 @@ impl<S: Storage> Editor<S> {
             return Ok(());
         }
         map.check_keys(self.space.bytes())?;
-        self.carry_out(&MakeTree { map }, NodeId::NONE).map(drop)
+        let make = |sink: &mut Sink<'_, S>| {
+            sink.set_aside(map::tree_limit(map.used));
+            sink.write(|editor, extent| map::make_tree(&mut editor.space, &map, extent));
+            Ok(())
+        };
+        self.carry_out(make, NodeId::NONE)
     }
 
     /// A map's values, as steps know an array.
@@ -137,9 +58,14 @@ impl<S: Storage> Editor<S> {
                 self.check_elements(u64::from(map.live) + 1)?;
                 self.measure(&new, node)?;
                 let (array, index) = (Container::Array(array), map.used);
-                let value = ColumnEdit::Insert { node: values, array, index, new };
-                let entry = AddEntry { map: &map, plan: &plan, key, new: &New::Null };
-                self.carry_out(&AddMember { value, entry }, NodeId::NONE)
+                let insert = ColumnEdit::Insert { node: values, array, index, new };
+                let add = |sink: &mut Sink<'_, S>| {
+                    // The value goes into the column, and then its key into the map.
+                    let value = insert.run(sink)?;
+                    store_entry(sink, &map, &plan, key, &New::Null)?;
+                    Ok(value)
+                };
+                self.carry_out(add, NodeId::NONE)
             }
         }
     }
@@ -163,8 +89,32 @@ impl<S: Storage> Editor<S> {
         keeps: bool,
     ) -> Result<Raw> {
         self.check_trust()?;
-        let values = map.values(self.space.bytes())?;
-        let (tag, cell) = self.carry_out(&TakeMember { map, values, plan, keeps }, NodeId::NONE)?;
+        let array = map.values(self.space.bytes())?;
+        let (home, index) = (map.values_at(), plan.number);
+        let is_last = index + 1 == map.used;
+        let take = |sink: &mut Sink<'_, S>| {
+            let taken = match is_last {
+                true => ColumnEdit::Take { array, index, keeps }.run(sink)?,
+                false => ColumnEdit::Empty { home, array, index, keeps }.run(sink)?,
+            };
+            sink.try_write(|editor, _| {
+                editor.remove_entry(&map, plan)?;
+                if is_last {
+                    // The holes before it are no entries any more.
+                    let used = map.used_without(editor.space.bytes(), index);
+                    let array = map.values(editor.space.bytes())?;
+                    editor.close(array, used, index.saturating_sub(used))?;
+                }
+                let map = Map::load(editor.space.bytes(), map.at)?;
+                if map.squeezes() {
+                    editor.close_holes(array.offset, &map, 1)?;
+                    map::squeeze(&mut editor.space, &map);
+                }
+                Ok(())
+            })?;
+            Ok(taken)
+        };
+        let (tag, cell) = self.carry_out(take, NodeId::NONE)?;
         Ok(Raw::unplaced(tag, cell))
     }
 
@@ -180,6 +130,15 @@ impl<S: Storage> Editor<S> {
                 Some(ColumnEdit::Reserve { node, array: Container::Array(array), more: additional })
             }
         };
-        self.carry_out(&Reserve { map, values, growth }, NodeId::NONE).map(drop)
+        let reserve = |sink: &mut Sink<'_, S>| {
+            if let Some(values) = &values {
+                values.run(sink)?;
+            }
+            sink.set_aside(growth.fresh);
+            sink.extend(growth.tail);
+            sink.write(|editor, extent| map::reserve(&mut editor.space, &map, &growth, extent));
+            Ok(())
+        };
+        self.carry_out(reserve, NodeId::NONE)
     }
 }

@@ -6,7 +6,8 @@ use super::literal::value;
 use super::member::{FieldLookup, find_member};
 use super::new::{At, New};
 use super::parts::{key, new_shape, put_text, span};
-use super::sink::{Change, Sink};
+use super::short::Simple;
+use super::sink::Sink;
 use crate::block::column::Elements;
 use crate::block::column_type::ColumnType;
 use crate::block::map::{self, ByHash, Map};
@@ -14,7 +15,7 @@ use crate::block::record::{Raw, Record, each_field};
 use crate::block::shape::{self, Shape};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u32, load_u64, round_up};
-use crate::format::cell::{Needle, inline_span, owned_span};
+use crate::format::cell::{Needle, owned_span};
 use crate::format::layout::*;
 use crate::store::space::Extent;
 use crate::store::storage::Storage;
@@ -36,25 +37,6 @@ fn grown(used: u32) -> u32 {
 /// Entries to make room for in the map that a record becomes.
 fn map_capacity(record: Record) -> u32 {
     record.live() + record.live() / 2 + 8
-}
-
-/// A new field of a record, which may grow or move.
-struct AddField<'k, 'v> {
-    home: u32,
-    record: Record,
-    needle: Needle<'k>,
-    field: NewField,
-    new: New<'v>,
-}
-
-impl Change for AddField<'_, '_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-        // The value first: a shape that it uses is among the newest now, as when it was counted. It
-        // may not be once this record has made one.
-        let value = value(sink, &self.new, 0)?;
-        put_field(sink, self.home, self.record, self.field, &self.needle, value)?;
-        Ok(value)
-    }
 }
 
 /// Stores a new field of a record.
@@ -90,22 +72,6 @@ pub(super) fn put_field<S: Storage>(
         }
     });
     Ok(())
-}
-
-/// A record that becomes a map, so that it can take one more member.
-struct AddAsMap<'k, 'v> {
-    home: u32,
-    record: Record,
-    key: &'k str,
-    new: New<'v>,
-}
-
-impl Change for AddAsMap<'_, '_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-        let value = value(sink, &self.new, 0)?;
-        put_as_map(sink, self.home, self.record, self.key, value)?;
-        Ok(value)
-    }
 }
 
 /// Makes a record a map, and stores one more member there.
@@ -179,22 +145,19 @@ fn plan_keys(bytes: &[u8], record: Record, key: &str, member: Member) -> Result<
     Ok(map::plan_fill(count as u32, keys.into_iter().take(count)))
 }
 
-/// A new entry of a map.
-pub(super) struct AddEntry<'a, 'v> {
-    pub(super) map: &'a Map,
-    pub(super) plan: &'a map::InsertPlan,
-    pub(super) key: &'a str,
-    pub(super) new: &'a New<'v>,
-}
-
-impl Change for AddEntry<'_, '_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-        grow_map(sink, self.map, self.plan);
-        let key_cell = span(sink, self.key.as_bytes(), true)?;
-        let value = value(sink, self.new, 0)?;
-        put_entry(sink, self.map, self.plan, key_cell, value);
-        Ok(value)
-    }
+/// Stores a new entry of a map.
+pub(super) fn store_entry<S: Storage>(
+    sink: &mut Sink<'_, S>,
+    map: &Map,
+    plan: &map::InsertPlan,
+    key: &str,
+    new: &New<'_>,
+) -> Result<(u8, u64)> {
+    grow_map(sink, map, plan);
+    let key_cell = span(sink, key.as_bytes(), true)?;
+    let value = value(sink, new, 0)?;
+    put_entry(sink, map, plan, key_cell, value);
+    Ok(value)
 }
 
 /// Makes room for a new entry, if that is made directly after the map's others.
@@ -216,77 +179,6 @@ pub(super) fn put_entry<S: Storage>(
     sink.set_aside(plan.fresh());
     if let Some((editor, extent)) = sink.writing() {
         map::insert(&mut editor.space, map, plan, key_cell, value, extent);
-    }
-}
-
-/// An entry that gets another key.
-struct RenameEntry<'k> {
-    plan: map::RenamePlan,
-    to: &'k str,
-}
-
-impl Change for RenameEntry<'_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-        let key = self.to.as_bytes();
-        let key_cell = span(sink, key, true)?;
-        sink.set_aside(self.plan.fresh());
-        sink.write(|editor, extent| {
-            map::rename(&mut editor.space, &self.plan, key, key_cell, extent);
-        });
-        Ok((TAG_NULL, 0))
-    }
-}
-
-/// A record's field that gets another key: in a shape that only this record uses, or in a new
-/// one.
-struct RenameField<'k> {
-    record: Record,
-    /// The shape, where only this record uses it.
-    target: Option<Shape>,
-    index: u32,
-    renamed: Needle<'k>,
-}
-
-impl Change for RenameField<'_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-        let RenameField { record, target, index, renamed } = self;
-        let key_cell = key(sink, renamed)?;
-        let target = match *target {
-            Some(shape) => shape,
-            None => {
-                let used = record.used();
-                let mut target = new_shape(sink, record.capacity().max(used), 0);
-                sink.write(|editor, _| {
-                    let space = &mut editor.space;
-                    target = shape::copy_keys(space, record.shape(), target, used);
-                    record.set_shape(space, target.offset as u32);
-                });
-                target
-            }
-        };
-        let fingerprint = renamed.fingerprint;
-        sink.write(|editor, _| {
-            shape::put_key(&mut editor.space, target, *index, key_cell, fingerprint);
-        });
-        Ok((TAG_NULL, 0))
-    }
-}
-
-/// A record's field that gets another key, which takes a map.
-struct RenameAsMap<'k> {
-    home: u32,
-    record: Record,
-    at: u32,
-    to: &'k str,
-}
-
-impl Change for RenameAsMap<'_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-        let key_cell = span(sink, self.to.as_bytes(), true)?;
-        let member = Member::Renamed(self.at, key_cell);
-        let capacity = self.record.live() + 1;
-        become_map(sink, self.home, self.record, capacity, self.to, member)?;
-        Ok((TAG_NULL, 0))
     }
 }
 
@@ -458,8 +350,14 @@ impl<S: Storage> Editor<S> {
         new: &New<'_>,
     ) -> Result<(u8, u64)> {
         let field = self.new_field(record, shape, needle)?;
-        let home = node.home();
-        self.carry_out(&AddField { home, record, needle: *needle, field, new: *new }, node)
+        let add = move |sink: &mut Sink<'_, S>| {
+            // The value first: a shape that it uses is among the newest now, as when it was
+            // counted. It may not be once this record has made one.
+            let value = value(sink, new, 0)?;
+            put_field(sink, node.home(), record, field, needle, value)?;
+            Ok(value)
+        };
+        self.carry_out(add, node)
     }
 
     /// Finds how a record gets another field. Checks the limits on keys and members.
@@ -505,7 +403,12 @@ impl<S: Storage> Editor<S> {
         key: &str,
         new: &New<'_>,
     ) -> Result<(u8, u64)> {
-        self.carry_out(&AddAsMap { home: node.home(), record, key, new: *new }, node)
+        let add = move |sink: &mut Sink<'_, S>| {
+            let value = value(sink, new, 0)?;
+            put_as_map(sink, node.home(), record, key, value)?;
+            Ok(value)
+        };
+        self.carry_out(add, node)
     }
 
     /// Copies a record's fields to the entries of an empty map that has room; how many.
@@ -591,7 +494,7 @@ impl<S: Storage> Editor<S> {
         {
             return Ok(value);
         }
-        self.carry_out(&AddEntry { map, plan: &plan, key, new }, node)
+        self.carry_out(|sink| store_entry(sink, map, &plan, key, new), node)
     }
 
     /// The common case of a new entry: a number or text, and room for it in the entries and the
@@ -608,29 +511,16 @@ impl<S: Storage> Editor<S> {
         if plan.fresh() + plan.tail() > 0 {
             return None;
         }
-        let (key, mut text, mut value) = (key.as_bytes(), &[][..], (TAG_STRING, 0));
-        match *new {
-            New::Str(string) if string.len() > MAX_INLINE => text = string.as_bytes(),
-            New::Str(string) => value.1 = inline_span(string.as_bytes()),
-            _ => value = new.immediate()?,
-        }
-        let mut fresh = round_up(text.len() as u64);
-        if key.len() > MAX_INLINE {
-            fresh += round_up(key.len() as u64);
-        }
+        let (key, value) = (Simple::of(&New::Str(key))?, Simple::of(new)?);
+        let fresh = key.fresh() + value.fresh();
         let mut extent = Extent::default();
         if fresh > 0 {
-            self.check_length(key).and(self.check_length(text)).ok()?;
+            self.check_length(key.text).and(self.check_length(value.text)).ok()?;
             self.space.ensure(fresh, 0).ok()?;
             extent = self.space.take(fresh);
         }
-        let key_cell = match key.len() {
-            ..=MAX_INLINE => inline_span(key),
-            _ => put_text(&mut self.space, &mut extent, key, true),
-        };
-        if !text.is_empty() {
-            value.1 = put_text(&mut self.space, &mut extent, text, true);
-        }
+        let (_, key_cell) = key.put(&mut self.space, &mut extent);
+        let value = value.put(&mut self.space, &mut extent);
         map::insert(&mut self.space, map, plan, key_cell, value, &mut extent);
         self.space.free_rest(extent);
         Some(value)
@@ -720,7 +610,16 @@ impl<S: Storage> Editor<S> {
         else {
             return Err(Error::new(ErrorKind::KeyExists, 0));
         };
-        self.carry_out(&RenameEntry { plan, to }, NodeId::NONE)?;
+        let rename = move |sink: &mut Sink<'_, S>| {
+            let key = to.as_bytes();
+            let key_cell = span(sink, key, true)?;
+            sink.set_aside(plan.fresh());
+            sink.write(|editor, extent| {
+                map::rename(&mut editor.space, &plan, key, key_cell, extent);
+            });
+            Ok(())
+        };
+        self.carry_out(rename, NodeId::NONE)?;
         if let Some((offset, length)) = owned_span(old_key) {
             self.space.free_span(offset as u64, length as u64);
         }
@@ -737,20 +636,37 @@ impl<S: Storage> Editor<S> {
         // If a hole has the new name, or the name is too long for shapes, only a map can hold it.
         let hole = shape.find(bytes, record.used(), &renamed)?.is_some();
         if hole || to.len() > MAX_SHAPE_KEY {
-            return self.rename_as_map(node, record, index, to);
+            let rename = move |sink: &mut Sink<'_, S>| {
+                let key_cell = span(sink, to.as_bytes(), true)?;
+                let (capacity, member) = (record.live() + 1, Member::Renamed(index, key_cell));
+                become_map(sink, node.home(), record, capacity, to, member)
+            };
+            return self.carry_out(rename, NodeId::NONE);
         }
         let (used, private) = (record.used(), shape.is_private() && self.space.trusted);
         let private = private && shape.count == used;
-        let target = private.then_some(shape);
-        self.carry_out(&RenameField { record, target, index, renamed }, NodeId::NONE)?;
+        // A shape that only this record uses, or a new one.
+        let rename = move |sink: &mut Sink<'_, S>| {
+            let key_cell = key(sink, &renamed)?;
+            let mut target = shape;
+            if !private {
+                target = new_shape(sink, record.capacity().max(used), 0);
+                sink.write(|editor, _| {
+                    let space = &mut editor.space;
+                    target = shape::copy_keys(space, record.shape(), target, used);
+                    record.set_shape(space, target.offset as u32);
+                });
+            }
+            let fingerprint = renamed.fingerprint;
+            sink.write(|editor, _| {
+                shape::put_key(&mut editor.space, target, index, key_cell, fingerprint);
+            });
+            Ok(())
+        };
+        self.carry_out(rename, NodeId::NONE)?;
         if !private {
             shape::leave(&mut self.space, record.shape());
         }
         Ok(())
-    }
-
-    fn rename_as_map(&mut self, node: NodeId, record: Record, at: u32, to: &str) -> Result<()> {
-        let rename = RenameAsMap { home: node.home(), record, at, to };
-        self.carry_out(&rename, NodeId::NONE).map(|_| ())
     }
 }

@@ -11,7 +11,7 @@ use super::member::{FieldLookup, find_member};
 use super::new::{At, New};
 use super::object::{NewField, grow_map, put_as_map, put_entry, put_field};
 use super::parts::{add_entry, key, new_map, span};
-use super::sink::{Change, Sink};
+use super::sink::Sink;
 use crate::block::column::{row_cell, row_of};
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record};
@@ -32,28 +32,6 @@ const EXTRA_CAPACITY: u32 = 4;
 /// Where the shape of the record with a row's first further field comes from, planned before
 /// anything changes; `None` where the key takes a map.
 type ExtraPlan = Option<shape::ShapeStep>;
-
-/// A row's first further field.
-struct FirstFurther<'k, 'v> {
-    table: Table,
-    row: u32,
-    needle: Needle<'k>,
-    plan: ExtraPlan,
-    new: New<'v>,
-}
-
-impl Change for FirstFurther<'_, '_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-        let value = store(sink, &Put::new(self.new))?;
-        put_extra(sink, self.table, self.row, self.plan, &self.needle, value)?;
-        sink.write(|editor, _| {
-            if let New::Detached(detached) = self.new {
-                editor.rehang(detached);
-            }
-        });
-        Ok(value)
-    }
-}
 
 /// Stores the first further field of a row as planned.
 fn put_extra<S: Storage>(
@@ -114,8 +92,8 @@ struct Rename<'k> {
     target: Target,
 }
 
-impl Change for Rename<'_> {
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
+impl Rename<'_> {
+    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<()> {
         let (table, row) = (self.table, self.row);
         // The map of a target grows before anything is taken.
         if let Target::Entry(map, plan) = &self.target {
@@ -151,7 +129,7 @@ impl Change for Rename<'_> {
                 put_as_map(sink, *home, *record, self.to, (tag, cell))?;
             }
         }
-        Ok((tag, cell))
+        Ok(())
     }
 }
 
@@ -251,7 +229,17 @@ impl<S: Storage> Editor<S> {
         self.check_trust()?;
         self.measure(&new, node)?;
         let plan = self.plan_extra(needle)?;
-        self.carry_out(&FirstFurther { table, row, needle: *needle, plan, new }, NodeId::NONE)
+        let add = |sink: &mut Sink<'_, S>| {
+            let value = store(sink, &Put::new(new))?;
+            put_extra(sink, table, row, plan, needle, value)?;
+            sink.write(|editor, _| {
+                if let New::Detached(detached) = new {
+                    editor.rehang(detached);
+                }
+            });
+            Ok(value)
+        };
+        self.carry_out(add, NodeId::NONE)
     }
 
     /// Plans the first further field of a row.
@@ -331,8 +319,8 @@ impl<S: Storage> Editor<S> {
         // Rows become objects by themselves, whose further fields give up their shapes.
         let nested = raw.tag > TAG_SPAN_LAST && row_of(raw.cell).is_some();
         let target = if nested { target.alone() } else { target };
-        self.carry_out(&Rename { table, row, raw, from, to, source, target }, NodeId::NONE)
-            .map(|_| ())
+        let rename = Rename { table, row, raw, from, to, source, target };
+        self.carry_out(|sink| rename.run(sink), NodeId::NONE)
     }
 
     /// Plans one more further field of a row.

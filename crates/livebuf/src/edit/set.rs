@@ -6,22 +6,12 @@ use super::handles::NodeId;
 use super::new::Detached;
 use super::new::{At, Child, New};
 use super::short::Simple;
-use super::sink::Change;
 use crate::block::map::{self, ByHash, Map};
 use crate::block::record::{Block, Raw};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
 use crate::format::pointer;
 use crate::store::storage::Storage;
-
-/// What [`set_shortly`](Editor::set_shortly) takes, where it takes it.
-#[inline]
-fn simple<'v>(new: &New<'v>) -> Option<Simple<'v>> {
-    Some(match *new {
-        New::Str(text) => Simple::text(text.as_bytes()).valid(),
-        _ => new.immediate().map(|(tag, cell)| Simple::cell(tag, cell).valid())?,
-    })
-}
 
 impl<S: Storage> Editor<S> {
     // --- the root and pointers ----------------------------------------------
@@ -53,7 +43,7 @@ impl<S: Storage> Editor<S> {
         }
         if let New::Fields(fields) = *new {
             let key = |at: usize| fields.get(at).map(|(key, _)| key.as_bytes());
-            let value = |at: usize| fields.get(at).and_then(|(_, new)| simple(new));
+            let value = |at: usize| fields.get(at).and_then(|(_, new)| Simple::of(new));
             if let Some(root) = self.set_root_message(fields.len(), true, key, value) {
                 return Ok(Some(root));
             }
@@ -197,7 +187,7 @@ impl<S: Storage> Editor<S> {
         };
         if !self.space.is_watched()
             && let Some(key) = key
-            && let Some(simple) = simple(&new)
+            && let Some(simple) = Simple::of(&new)
             && self.set_shortly(node, key.as_bytes(), &simple)
         {
             return Ok(None);

@@ -7,12 +7,14 @@
 use super::editor::Editor;
 use super::handles::NodeId;
 use super::new::New;
+use super::parts::put_text;
 use crate::block::column::row_of;
 use crate::block::record::{Block, Record};
 use crate::block::shape::{self, Shape};
 use crate::format::bytes::{check, equal, is_ascii, load_u8, load_u32, load_u64, round_up, slice};
 use crate::format::cell::{Needle, owned_span, span_at, span_inline};
 use crate::format::layout::*;
+use crate::store::space::Extent;
 use crate::store::storage::Storage;
 use crate::store::target::{Plain, Target};
 
@@ -22,7 +24,7 @@ use crate::store::target::{Plain, Target};
 pub struct Simple<'t> {
     tag: u8,
     cell: u64,
-    text: &'t [u8],
+    pub(super) text: &'t [u8],
     /// This text and the key are known to be UTF-8.
     valid: bool,
 }
@@ -44,6 +46,32 @@ impl<'t> Simple<'t> {
     #[inline]
     pub(super) fn valid(self) -> Self {
         Simple { valid: true, ..self }
+    }
+
+    /// A new value, with a key that is UTF-8. `None` where it is another one.
+    #[inline]
+    pub(super) fn of(new: &New<'t>) -> Option<Self> {
+        Some(match *new {
+            New::Str(text) => Simple::text(text.as_bytes()).valid(),
+            _ => new.immediate().map(|(tag, cell)| Simple::cell(tag, cell).valid())?,
+        })
+    }
+
+    /// Bytes that it takes beside its cell.
+    #[inline]
+    pub(super) fn fresh(&self) -> u64 {
+        if self.text.len() > MAX_INLINE { round_up(self.text.len() as u64) } else { 0 }
+    }
+
+    /// Its tag and cell. Text that does not fit the cell goes into the extent.
+    #[inline]
+    pub(super) fn put(&self, target: &mut impl Target, extent: &mut Extent) -> (u8, u64) {
+        let cell = match self.text.len() {
+            _ if self.tag != TAG_STRING => self.cell,
+            ..=MAX_INLINE => Needle::new(self.text).cell,
+            _ => put_text(target, extent, self.text, true),
+        };
+        (self.tag, cell)
     }
 }
 

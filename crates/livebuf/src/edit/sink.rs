@@ -188,12 +188,6 @@ impl<'e, S: Storage> Sink<'e, S> {
     }
 }
 
-/// An edit as code that runs twice.
-pub(super) trait Change {
-    /// Returns tag and cell of the value that it put in its place, or took out.
-    fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)>;
-}
-
 /// The run that writes values: they do not ask for the document's end.
 #[inline]
 pub(super) fn writer<'e, S: Storage>(
@@ -211,28 +205,29 @@ impl<S: Storage> Editor<S> {
         Sink::new(Access::Count(self), self.space.used() as u64, under)
     }
 
-    /// Counts, makes sure of the bytes, and writes. `under`: the container that new values are
-    /// put into, where the edit measures them as a whole.
+    /// Counts, makes sure of the bytes, and writes: calls `change` twice. `under`: the container
+    /// that new values are put into, where the edit measures them as a whole.
     ///
     /// # Errors
     /// Whatever the first run finds; nothing has changed then. The second run fails only
     /// where memory changes that nobody else may write, or by a fault of ours. The editor
     /// refuses all further edits then.
     #[inline]
-    pub(super) fn carry_out(&mut self, change: &impl Change, under: NodeId) -> Result<(u8, u64)> {
+    pub(super) fn carry_out<R>(
+        &mut self,
+        change: impl Fn(&mut Sink<'_, S>) -> Result<R>,
+        under: NodeId,
+    ) -> Result<R> {
         let mut sizer = self.sizer(under);
-        change.run(&mut sizer)?;
+        change(&mut sizer)?;
         let Sizes { fresh, tail } = sizer.sizes()?;
         self.space.ensure(fresh, tail)?;
         let end = self.space.used() as u64;
         self.space.extend(tail);
         let mut extent = self.space.take(fresh);
-        let done = change.run(&mut Sink::new(Access::Write(&mut extent, self), end, NodeId::NONE));
+        let done = change(&mut Sink::new(Access::Write(&mut extent, self), end, NodeId::NONE));
         self.space.free_rest(extent);
-        match done {
-            Ok(value) => Ok(value),
-            Err(error) => Err(self.space.set_broken(error)),
-        }
+        done.map_err(|error| self.space.set_broken(error))
     }
 }
 
@@ -240,31 +235,27 @@ impl<S: Storage> Editor<S> {
 mod tests {
     use super::*;
     use crate::error::{Error, ErrorKind};
-    use crate::format::layout::TAG_NULL;
 
-    /// Counts and writes as it is told, and fails in the second run where it is told.
-    struct Told {
-        bytes: u64,
-        fails: bool,
-    }
-
-    impl Change for Told {
-        fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
-            let at = sink.carve(self.bytes);
+    /// An edit that takes bytes, and writes a number there. It fails in the second run where it is
+    /// told. Returns where the bytes are.
+    fn take<S: Storage>(doc: &mut Editor<S>, bytes: u64, fails: bool) -> Result<u32> {
+        let take = |sink: &mut Sink<'_, S>| {
+            let at = sink.carve(bytes);
             sink.write(|editor, _| editor.space.write_u64(at as u64, 7));
-            match self.fails && sink.writes() {
+            match fails && sink.writes() {
                 true => Err(Error::new(ErrorKind::OutOfBounds, at as u64)),
-                false => Ok((TAG_NULL, at as u64)),
+                false => Ok(at),
             }
-        }
+        };
+        doc.carry_out(take, NodeId::NONE)
     }
 
     #[test]
     fn the_second_run_has_the_bytes_that_the_first_counted() {
         let mut doc = crate::json!({"a": 1});
         let used = doc.as_bytes().len();
-        let (_, at) = doc.carry_out(&Told { bytes: 24, fails: false }, NodeId::NONE).unwrap();
-        assert_eq!((at, doc.as_bytes().len()), (used as u64, used + 24));
+        let at = take(&mut doc, 24, false).unwrap();
+        assert_eq!((at as usize, doc.as_bytes().len()), (used, used + 24));
         assert_eq!(doc.as_bytes()[used], 7);
     }
 
@@ -294,11 +285,11 @@ mod tests {
     #[test]
     fn a_storage_hears_of_an_edit_that_ended_half_way() {
         let mut doc = Editor::create(Kept([0; 64], false)).unwrap();
-        doc.carry_out(&Told { bytes: 8, fails: false }, NodeId::NONE).unwrap();
+        take(&mut doc, 8, false).unwrap();
         // What fails to get its bytes changes nothing.
-        doc.carry_out(&Told { bytes: 800, fails: true }, NodeId::NONE).unwrap_err();
+        take(&mut doc, 800, true).unwrap_err();
         assert!(!doc.storage().1 && doc.set_root(()).is_ok());
-        doc.carry_out(&Told { bytes: 8, fails: true }, NodeId::NONE).unwrap_err();
+        take(&mut doc, 8, true).unwrap_err();
         assert!(doc.storage().1);
     }
 
@@ -306,7 +297,7 @@ mod tests {
     fn an_edit_that_ends_half_way_is_the_last_one() {
         let mut doc = crate::json!({"a": 1});
         let root = doc.root_id().unwrap();
-        let done = doc.carry_out(&Told { bytes: 8, fails: true }, NodeId::NONE);
+        let done = take(&mut doc, 8, true);
         assert_eq!(done.unwrap_err().kind(), ErrorKind::OutOfBounds);
         let refused = [
             doc.set(root, "a", 2).map(|_| ()),
