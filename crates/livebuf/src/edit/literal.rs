@@ -14,7 +14,7 @@ use crate::block::record::{Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{equal, load_u32, load_u64, round_up};
+use crate::format::bytes::{load_u64, round_up};
 use crate::format::cell::{Needle, owned_span, span_at};
 use crate::format::extended::Stored;
 use crate::format::layout::*;
@@ -230,61 +230,27 @@ fn shape_of<S: Storage>(sink: &mut Sink<'_, S>, fields: &[Field<'_>]) -> Result<
     }
     let count = fields.len() as u32;
     let shape = new_shape(sink, count, count);
-    match sink.writing() {
-        Some((editor, extent)) => put_keys(&mut editor.space, extent, shape, fields),
-        None => {
-            for (text, _) in fields {
-                key(sink, &Needle::new(text.as_bytes()))?;
-            }
+    let Some((editor, extent)) = sink.writing() else {
+        for (text, _) in fields {
+            key(sink, &Needle::new(text.as_bytes()))?;
         }
-    }
-    Ok(shape.offset as u32)
-}
-
-/// Writes the keys of a shape that was made for them.
-#[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-fn put_keys(target: &mut impl Target, extent: &mut Extent, shape: Shape, fields: &[Field<'_>]) {
+        return Ok(0);
+    };
+    let space = &mut editor.space;
     for (group, fields) in (0..).step_by(8).zip(fields.chunks(8)) {
         let mut fingerprints = 0;
         for (index, (text, _)) in (group..).zip(fields) {
             let needle = Needle::new(text.as_bytes());
             let cell = match needle.cell {
-                0 => put_text(target, extent, needle.text, false),
+                0 => put_text(space, extent, needle.text, false),
                 cell => cell,
             };
             fingerprints |= (needle.fingerprint as u64) << (8 * (index & 7));
-            target.write_u64(shape.key_position(index), cell);
+            space.write_u64(shape.key_position(index), cell);
         }
-        target.write_u64(shape.offset + (SHAPE_FINGERPRINTS + group) as u64, fingerprints);
+        space.write_u64(shape.offset + (SHAPE_FINGERPRINTS + group) as u64, fingerprints);
     }
-}
-
-/// Writes an object of numbers and texts, and the shape for it. Returns its home.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn put_message(target: &mut impl Target, extent: &mut Extent, fields: &[Field<'_>]) -> u32 {
-    let count = fields.len() as u32;
-    let home = extent.carve(record_size(count) as u64);
-    let shape = shape::create(target, count, count, extent);
-    put_keys(target, extent, shape, fields);
-    let record = Record::new(home, count, count, count, shape.offset as u32);
-    record.write_header(target);
-    let cells = (home + RECORD_CELLS) as u64;
-    for (group, fields) in (0..).step_by(8).zip(fields.chunks(8)) {
-        let mut tags = 0;
-        for (index, (_, new)) in (group..).zip(fields) {
-            let (tag, cell) = match *new {
-                New::Str(text) if text.len() > MAX_INLINE => {
-                    (TAG_STRING, put_text(target, extent, text.as_bytes(), true))
-                }
-                New::Str(text) => (TAG_STRING, Needle::new(text.as_bytes()).cell),
-                _ => new.immediate().unwrap_or((TAG_NULL, 0)),
-            };
-            tags |= (tag as u64) << (8 * (index & 7));
-            target.write_u64(cells + cell_at(index), cell);
-        }
-        target.write_u64(cells + tag_at(group), tags);
-    }
-    home
+    Ok(shape.offset as u32)
 }
 
 /// A shape that begins with these keys, among the newest.
@@ -397,53 +363,14 @@ impl<S: Storage> Editor<S> {
         })
     }
 
-    /// The first object of a document, of numbers and texts, as messages are. The bytes to take
-    /// follow from few lengths, so nothing runs twice. `None` where it is not one, or space or a
-    /// limit is short; nothing has changed then.
-    #[inline(never)]
-    fn store_message(&mut self, fields: &[Field<'_>], under: NodeId) -> Option<(u8, u64)> {
-        let is_first = load_u32(self.space.bytes(), HEADER_NEWEST_SHAPE as u64) == Ok(0);
-        let &Limits { string, elements, .. } = self.space.limits();
-        if !is_first || fields.is_empty() || fields.len() > MAX_FIELDS.min(elements as usize) {
-            return None;
-        }
-        let count = fields.len() as u32;
-        let mut fresh = (record_size(count) + shape_size(count)) as u64;
-        for (index, (key, new)) in fields.iter().enumerate() {
-            let text = match *new {
-                New::Str(text) => text,
-                _ => new.immediate().map(|_| "")?,
-            };
-            let mut others = fields[..index].iter();
-            let twice = others.any(|(other, _)| equal(other.as_bytes(), key.as_bytes()));
-            if twice || key.len() > MAX_SHAPE_KEY || key.len().max(text.len()) > string as usize {
-                return None;
-            }
-            for text in [key, text] {
-                if text.len() > MAX_INLINE {
-                    fresh += round_up(text.len() as u64);
-                }
-            }
-        }
-        self.check_nesting(1, under).ok()?;
-        self.space.ensure(fresh, 0).ok()?;
-        let mut extent = self.space.take(fresh);
-        let home = match self.space.plain() {
-            Some(mut plain) => put_message(&mut plain, &mut extent, fields),
-            None => put_message(&mut self.space, &mut extent, fields),
-        };
-        self.space.free_rest(extent);
-        Some((TAG_OBJECT, home as u64))
-    }
-
     /// Stores a new value in bytes of its own. Returns its tag and cell.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(super) fn store(&mut self, new: &New<'_>, under: NodeId) -> Result<(u8, u64)> {
         if cfg!(not(feature = "small"))
             && let New::Fields(fields) = *new
-            && let Some(stored) = self.store_message(fields, under)
+            && let Some(home) = self.append_fields(fields, under)
         {
-            return Ok(stored);
+            return Ok((TAG_OBJECT, home.into()));
         }
         let fresh = self.measure(new, under)?;
         self.space.ensure(fresh, 0)?;

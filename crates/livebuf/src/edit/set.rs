@@ -5,7 +5,7 @@ use super::editor::{Container, Editor};
 use super::handles::NodeId;
 use super::new::Detached;
 use super::new::{At, Child, New};
-use super::short::Simple;
+use super::short::{Simple, field_keys, field_values};
 use crate::block::map::{self, ByHash, Map};
 use crate::block::record::{Block, Raw};
 use crate::error::{Error, ErrorKind, Result};
@@ -42,9 +42,8 @@ impl<S: Storage> Editor<S> {
             return Ok(Some(root));
         }
         if let New::Fields(fields) = *new {
-            let key = |at: usize| fields.get(at).map(|(key, _)| key.as_bytes());
-            let value = |at: usize| fields.get(at).and_then(|(_, new)| Simple::of(new));
-            if let Some(root) = self.set_root_message(fields.len(), true, key, value) {
+            let (keys, values) = (field_keys(fields), field_values(fields));
+            if let Some(root) = self.set_root_message(fields.len(), true, keys, values) {
                 return Ok(Some(root));
             }
         }

@@ -11,7 +11,7 @@ use super::parts::put_text;
 use crate::block::column::row_of;
 use crate::block::record::{Block, Record};
 use crate::block::shape::{self, Shape};
-use crate::format::bytes::{check, equal, is_ascii, load_u8, load_u32, load_u64, round_up, slice};
+use crate::format::bytes::{check, is_ascii, load_u8, load_u32, load_u64, round_up};
 use crate::format::cell::{Needle, owned_span, span_at, span_inline};
 use crate::format::layout::*;
 use crate::store::space::Extent;
@@ -174,33 +174,25 @@ impl<S: Storage> Editor<S> {
     #[doc(hidden)]
     #[inline]
     pub fn begin_root(&mut self, capacity: u8) -> Option<NodeId> {
-        if !self.space.is_plain() {
+        if !self.may_begin() || load_u32(self.space.bytes(), HEADER_AUX as u64) != Ok(0) {
             return None;
         }
-        self.space.editable().ok()?;
         let (start, size) = (self.space.used(), record_size(capacity.into()) as u64);
         let end = start as u64 + size;
-        let &Limits { nesting, document, .. } = self.space.limits();
-        let bytes = self.space.bytes();
-        let old = load_u8(bytes, HEADER_ROOT_TAG as u64).ok()?;
-        let is_simple = (TAG_HOLE + 1..=TAG_IMMEDIATE_LAST).contains(&old);
-        let has_aux = load_u32(bytes, HEADER_AUX as u64) != Ok(0);
-        if !is_simple || has_aux || nesting == 0 || end > document {
+        if end > self.space.limits().document {
             return None;
         }
         let mut plain = self.space.plain_to(end)?;
         plain.zero(start.into(), size);
         Record::new(start, capacity.into(), 0, 0, 0).write_header(&mut plain);
-        plain.write_u8(HEADER_ROOT_TAG as u64, TAG_OBJECT);
-        plain.write_u64(HEADER_ROOT_CELL as u64, start.into());
         plain.write_u32(HEADER_USED as u64, end as u32);
+        put_root(&mut plain, start);
         self.space.use_to(end);
         Some(self.handles.give(start, 0, 1))
     }
 
     /// Makes the root an object of `count` numbers and texts, as messages are, in the place of a
-    /// number or the like: its handle. It is the document's first, so each byte follows from few
-    /// lengths, and nothing runs twice. `key` and `value`: those of a field. `None` where it takes
+    /// number or the like: its handle. `key` and `value`: those of a field. `None` where it takes
     /// more, or anything is wrong; nothing has changed then. `valid`: keys are UTF-8. For bindings,
     /// too.
     #[doc(hidden)]
@@ -212,18 +204,40 @@ impl<S: Storage> Editor<S> {
         key: impl Fn(usize) -> Option<&'v [u8]>,
         value: impl Fn(usize) -> Option<Simple<'v>>,
     ) -> Option<NodeId> {
-        if !self.space.is_plain() {
+        if !self.may_begin() {
             return None;
         }
-        self.space.editable().ok()?;
-        let &Limits { string, elements, nesting, document, .. } = self.space.limits();
-        let bytes = self.space.bytes();
-        let old = load_u8(bytes, HEADER_ROOT_TAG as u64).ok()?;
-        let is_simple = (TAG_HOLE + 1..=TAG_IMMEDIATE_LAST).contains(&old);
+        let home = self.append_message(count, valid, key, value)?;
+        put_root(&mut self.space.plain()?, home);
+        Some(self.handles.give(home, 0, 1))
+    }
+
+    /// Whether a record may take the place of the root, which is a number or the like, and nobody
+    /// is told of it.
+    #[inline]
+    fn may_begin(&self) -> bool {
+        let root = load_u8(self.space.bytes(), HEADER_ROOT_TAG as u64).unwrap_or(TAG_HOLE);
+        self.space.is_plain()
+            && self.space.editable().is_ok()
+            && (TAG_HOLE + 1..=TAG_IMMEDIATE_LAST).contains(&root)
+            && self.space.limits().nesting > 0
+    }
+
+    /// Writes an object of numbers and texts behind the document: its home. It has the document's
+    /// first shape, so each byte follows from few lengths, and nothing runs twice. `None` where it
+    /// takes more, or anything is wrong; nothing has changed then.
+    #[inline]
+    fn append_message<'v>(
+        &mut self,
+        count: usize,
+        valid: bool,
+        key: impl Fn(usize) -> Option<&'v [u8]>,
+        value: impl Fn(usize) -> Option<Simple<'v>>,
+    ) -> Option<u32> {
+        let &Limits { string, elements, document, .. } = self.space.limits();
         // No shape and no free block.
-        let is_first = load_u64(bytes, HEADER_NEWEST_SHAPE as u64) == Ok(0);
-        let fits = count > 0 && count <= MAX_FIELDS.min(elements as usize) && nesting > 0;
-        if !is_simple || !is_first || !fits {
+        let is_first = load_u64(self.space.bytes(), HEADER_NEWEST_SHAPE as u64) == Ok(0);
+        if !is_first || count == 0 || count > MAX_FIELDS.min(elements as usize) {
             return None;
         }
         let start = self.space.used();
@@ -236,11 +250,23 @@ impl<S: Storage> Editor<S> {
         }
         let end = message.end;
         plain.write_u32(HEADER_NEWEST_SHAPE as u64, message.shape().offset as u32);
-        plain.write_u8(HEADER_ROOT_TAG as u64, TAG_OBJECT);
-        plain.write_u64(HEADER_ROOT_CELL as u64, start.into());
         plain.write_u32(HEADER_USED as u64, end as u32);
         self.space.use_to(end);
-        Some(self.handles.give(start, 0, 1))
+        Some(start)
+    }
+
+    /// [`append_message`](Self::append_message) of these fields, below a container.
+    #[inline(never)]
+    pub(super) fn append_fields(
+        &mut self,
+        fields: &[(&str, New<'_>)],
+        under: NodeId,
+    ) -> Option<u32> {
+        if !self.space.is_plain() {
+            return None;
+        }
+        self.check_nesting(1, under).ok()?;
+        self.append_message(fields.len(), true, field_keys(fields), field_values(fields))
     }
 
     /// Adds a field to a record that has room, with its key at the end of its shape. A record
@@ -317,6 +343,27 @@ impl<S: Storage> Editor<S> {
         self.space.use_to(end);
         Some(())
     }
+}
+
+/// The keys of fields by their numbers, as messages are written.
+#[inline]
+pub(super) fn field_keys<'v>(fields: &'v [(&str, New<'_>)]) -> impl Fn(usize) -> Option<&'v [u8]> {
+    |at| fields.get(at).map(|(key, _)| key.as_bytes())
+}
+
+/// The values of fields by their numbers.
+#[inline]
+pub(super) fn field_values<'v>(
+    fields: &'v [(&str, New<'v>)],
+) -> impl Fn(usize) -> Option<Simple<'v>> {
+    |at| fields.get(at).and_then(|(_, new)| Simple::of(new))
+}
+
+/// Makes a record the root.
+#[inline]
+fn put_root(plain: &mut Plain<'_>, home: u32) {
+    plain.write_u8(HEADER_ROOT_TAG as u64, TAG_OBJECT);
+    plain.write_u64(HEADER_ROOT_CELL as u64, home.into());
 }
 
 /// An object that is written behind a document.
@@ -474,25 +521,13 @@ fn find(bytes: &[u8], record: Record, shape: Shape, needle: &Needle<'_>) -> Opti
     let marks = word.wrapping_sub(ONES) & !word & (ONES << 7);
     let index = marks.trailing_zeros() / 8;
     if index < used && index < 8 {
-        let cell = load_u64(bytes, shape.key_position(index)).ok()?;
-        let same = match needle.cell {
-            0 => is_span(bytes, cell, needle.text),
-            wanted => cell == wanted,
-        };
-        if same {
+        if needle.is_at(bytes, shape.key_position(index)).ok()? {
             return Some(Some(index));
         }
     } else if used <= 8 {
         return Some(None);
     }
     find_further(bytes, record, shape, needle)
-}
-
-/// Whether a cell leads to this text, which is longer than a cell.
-#[inline(never)]
-fn is_span(bytes: &[u8], cell: u64, text: &[u8]) -> bool {
-    cell >> 32 & (MAX_SPAN | SPAN_INLINE) as u64 == text.len() as u64
-        && slice(bytes, cell & 0xFFFF_FFFF, text.len() as u64).is_ok_and(|found| equal(found, text))
 }
 
 #[inline(never)]
