@@ -242,41 +242,68 @@ pub trait JsonValue {
     }
 }
 
-macro_rules! scalars {
-    ($($type:ty => |$value:ident, $encoder:ident| $event:expr;)+) => {
+/// What types put: their generics, and the events of a value.
+macro_rules! json_values {
+    ($([$($generics:tt)*] $type:ty => |$value:ident, $encoder:ident| $events:expr;)+) => {
         $(
-            impl JsonValue for $type {
+            impl<$($generics)*> JsonValue for $type {
                 #[inline]
                 fn put(&self, $encoder: &mut Encoder) -> Result<()> {
-                    let $value = *self;
-                    $event
+                    let $value = self;
+                    $events
                 }
             }
         )+
     };
 }
-scalars! {
-    () => |_value, encoder| encoder.null();
-    bool => |value, encoder| encoder.bool(value);
-    i8 => |value, encoder| encoder.i64(value.into());
-    i16 => |value, encoder| encoder.i64(value.into());
-    i32 => |value, encoder| encoder.i64(value.into());
-    i64 => |value, encoder| encoder.i64(value);
-    isize => |value, encoder| encoder.i64(value as i64);
-    u16 => |value, encoder| encoder.u64(value.into());
-    u32 => |value, encoder| encoder.u64(value.into());
-    u64 => |value, encoder| encoder.u64(value);
-    usize => |value, encoder| encoder.u64(value as u64);
-    f32 => |value, encoder| encoder.f64(value.into());
-    f64 => |value, encoder| encoder.f64(value);
-    char => |value, encoder| encoder.str(value.encode_utf8(&mut [0; 4]));
-    Extended => |value, encoder| encoder.extended(value);
-    Date => |value, encoder| encoder.extended(value);
-    Time => |value, encoder| encoder.extended(value);
-    DateTime => |value, encoder| encoder.extended(value);
-    Timestamp => |value, encoder| encoder.extended(value);
-    Decimal => |value, encoder| encoder.extended(value);
-    Uuid => |value, encoder| encoder.extended(value);
+
+json_values! {
+    [] () => |_value, encoder| encoder.null();
+    [] bool => |value, encoder| encoder.bool(*value);
+    [] i8 => |value, encoder| encoder.i64((*value).into());
+    [] i16 => |value, encoder| encoder.i64((*value).into());
+    [] i32 => |value, encoder| encoder.i64((*value).into());
+    [] i64 => |value, encoder| encoder.i64(*value);
+    [] isize => |value, encoder| encoder.i64(*value as i64);
+    [] u16 => |value, encoder| encoder.u64((*value).into());
+    [] u32 => |value, encoder| encoder.u64((*value).into());
+    [] u64 => |value, encoder| encoder.u64(*value);
+    [] usize => |value, encoder| encoder.u64(*value as u64);
+    [] f32 => |value, encoder| encoder.f64((*value).into());
+    [] f64 => |value, encoder| encoder.f64(*value);
+    [] Extended => |value, encoder| encoder.extended(*value);
+    [] Date => |value, encoder| encoder.extended(*value);
+    [] Time => |value, encoder| encoder.extended(*value);
+    [] DateTime => |value, encoder| encoder.extended(*value);
+    [] Timestamp => |value, encoder| encoder.extended(*value);
+    [] Decimal => |value, encoder| encoder.extended(*value);
+    [] Uuid => |value, encoder| encoder.extended(*value);
+    [] char => |value, encoder| encoder.str(value.encode_utf8(&mut [0; 4]));
+    [] i128 => |value, encoder| match (i64::try_from(*value), u64::try_from(*value)) {
+        (Ok(value), _) => encoder.i64(value),
+        (_, Ok(value)) => encoder.u64(value),
+        _ => encoder.number_text(&value.to_string()),
+    };
+    [] u128 => |value, encoder| match u64::try_from(*value) {
+        Ok(value) => encoder.u64(value),
+        Err(_) => encoder.number_text(&value.to_string()),
+    };
+    [] str => |value, encoder| encoder.str(value);
+    [] String => |value, encoder| encoder.str(value);
+    [T: JsonValue] [T] => |values, encoder| T::put_slice(values, encoder);
+    [T: JsonValue, const N: usize] [T; N] => |values, encoder| T::put_slice(values, encoder);
+    [T: JsonValue] Vec<T> => |values, encoder| T::put_slice(values, encoder);
+    [T: JsonValue] Option<T> => |value, encoder| match value {
+        Some(value) => value.put(encoder),
+        None => encoder.null(),
+    };
+    [T: JsonValue + ?Sized] &T => |value, encoder| (**value).put(encoder);
+    [T: JsonValue + ?Sized] &mut T => |value, encoder| (**value).put(encoder);
+    [T: JsonValue + ?Sized] Box<T> => |value, encoder| (**value).put(encoder);
+    [T: JsonValue + ToOwned + ?Sized] Cow<'_, T> => |value, encoder| (**value).put(encoder);
+    [M: Mode] Value<'_, M> => |value, encoder| encoder.value(value);
+    [M: Mode] Doc<'_, M> => |doc, encoder| encoder.value(&doc.root());
+    [S: Storage] Editor<S> => |doc, encoder| encoder.value(&doc.doc().root());
 }
 
 impl JsonValue for u8 {
@@ -287,108 +314,6 @@ impl JsonValue for u8 {
     /// Bytes, as `New` has it.
     fn put_slice(values: &[u8], encoder: &mut Encoder) -> Result<()> {
         encoder.bytes(values)
-    }
-}
-
-impl JsonValue for i128 {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        match (i64::try_from(*self), u64::try_from(*self)) {
-            (Ok(value), _) => encoder.i64(value),
-            (_, Ok(value)) => encoder.u64(value),
-            _ => encoder.number_text(&self.to_string()),
-        }
-    }
-}
-
-impl JsonValue for u128 {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        match u64::try_from(*self) {
-            Ok(value) => encoder.u64(value),
-            Err(_) => encoder.number_text(&self.to_string()),
-        }
-    }
-}
-
-impl JsonValue for str {
-    #[inline]
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        encoder.str(self)
-    }
-}
-
-impl JsonValue for String {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        encoder.str(self)
-    }
-}
-
-impl<T: JsonValue> JsonValue for [T] {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        T::put_slice(self, encoder)
-    }
-}
-
-impl<T: JsonValue, const N: usize> JsonValue for [T; N] {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        T::put_slice(self, encoder)
-    }
-}
-
-impl<T: JsonValue> JsonValue for Vec<T> {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        T::put_slice(self, encoder)
-    }
-}
-
-impl<T: JsonValue> JsonValue for Option<T> {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        match self {
-            Some(value) => value.put(encoder),
-            None => encoder.null(),
-        }
-    }
-}
-
-impl<T: JsonValue + ?Sized> JsonValue for &T {
-    #[inline]
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        (**self).put(encoder)
-    }
-}
-
-impl<T: JsonValue + ?Sized> JsonValue for &mut T {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        (**self).put(encoder)
-    }
-}
-
-impl<T: JsonValue + ?Sized> JsonValue for Box<T> {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        (**self).put(encoder)
-    }
-}
-
-impl<T: JsonValue + ToOwned + ?Sized> JsonValue for Cow<'_, T> {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        (**self).put(encoder)
-    }
-}
-
-impl<M: Mode> JsonValue for Value<'_, M> {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        encoder.value(self)
-    }
-}
-
-impl<M: Mode> JsonValue for Doc<'_, M> {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        encoder.value(&self.root())
-    }
-}
-
-impl<S: Storage> JsonValue for Editor<S> {
-    fn put(&self, encoder: &mut Encoder) -> Result<()> {
-        encoder.value(&self.doc().root())
     }
 }
 
@@ -420,13 +345,7 @@ impl JsonValue for New<'_> {
                 }
                 encoder.end_object()
             }
-            New::Items(items) => {
-                encoder.begin_array()?;
-                for value in items {
-                    value.put(encoder)?;
-                }
-                encoder.end_array()
-            }
+            New::Items(items) => items.put(encoder),
             New::Tensor(ref tensor) => encoder.tensor(*tensor),
             New::Copy(ref value) => encoder.value(value),
             New::Detached(_) => Err(Error::new(ErrorKind::Unsupported, 0)),

@@ -457,14 +457,13 @@ impl Delta {
         let length = self.length as usize;
         let mut after = Vec::new();
         after.try_reserve(length).map_err(|_| DeltaError::memory(length))?;
-        after.extend_from_slice(&bytes[..bytes.len().min(length)]);
         after.resize(length, 0);
+        self.read_after(bytes, 0, &mut after);
         let used = self.length.to_le_bytes();
         let own =
             [(HEADER_USED as usize, &used[..]), (HEADER_IGNORE_FLAGS as usize, &[FLAG_STATE])];
         let state = self.state.to_bytes();
-        let changes = self.changes().map(|change| (change.offset as usize, change.new));
-        for (at, new) in changes.chain(own).chain([(place, &state[..])]) {
+        for (at, new) in own.into_iter().chain([(place, &state[..])]) {
             if let Some(target) = after.get_mut(at..at + new.len()) {
                 target.copy_from_slice(new);
             }

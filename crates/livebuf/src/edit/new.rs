@@ -155,12 +155,6 @@ impl New<'_> {
     /// The tag that a new value will have, and its cell if the type of a column depends on it.
     pub(super) fn probe(&self) -> (u8, u64) {
         match *self {
-            New::Null => (TAG_NULL, 0),
-            New::Bool(value) => (TAG_FALSE + value as u8, 0),
-            New::Int(value) => (TAG_INT, value as u64),
-            New::Uint(value) if value <= i64::MAX as u64 => (TAG_INT, value),
-            New::Uint(value) => (TAG_UINT, value),
-            New::Float(value) => (TAG_FLOAT, value.to_bits()),
             New::Str(_) => (TAG_STRING, 0),
             New::Bytes(_) => (TAG_BYTES, 0),
             New::NumberText(_) => (TAG_NUMBER, 0),
@@ -169,6 +163,7 @@ impl New<'_> {
             New::Array { .. } | New::Items(_) | New::Tensor(_) => (TAG_ARRAY, 0),
             New::Copy(ref value) => (value.raw().tag, value.raw().cell),
             New::Detached(detached) => (detached.raw().tag, detached.raw().cell),
+            _ => self.immediate().unwrap_or((TAG_NULL, 0)),
         }
     }
 }

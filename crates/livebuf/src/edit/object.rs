@@ -555,11 +555,6 @@ impl<S: Storage> Editor<S> {
         Ok(Some(raw))
     }
 
-    pub(super) fn clear_record(&mut self, record: Record) {
-        self.release_fields(record);
-        record.clear(&mut self.space);
-    }
-
     pub(super) fn clear_map(&mut self, map: Map) {
         // The rows of a map's table are freed with its body.
         self.freeing(|editor| {

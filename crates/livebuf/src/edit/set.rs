@@ -480,7 +480,8 @@ impl<S: Storage> Editor<S> {
         let cleared = self.trusting(|editor| match editor.container(node)? {
             Container::Array(_) | Container::Listed(..) => editor.truncate(node, 0),
             Container::Record(record) => {
-                editor.clear_record(record);
+                editor.release_fields(record);
+                record.clear(&mut editor.space);
                 Ok(())
             }
             Container::Map(map) => {

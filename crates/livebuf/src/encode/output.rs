@@ -103,17 +103,7 @@ impl<S: Storage> Target for Output<S> {
     }
 
     #[inline]
-    fn write_u8(&mut self, offset: u64, value: u8) {
-        self.write(offset, &[value]);
-    }
-
-    #[inline]
-    fn write_u32(&mut self, offset: u64, value: u32) {
-        self.write(offset, &value.to_le_bytes());
-    }
-
-    #[inline]
-    fn write_u64(&mut self, offset: u64, value: u64) {
-        self.write(offset, &value.to_le_bytes());
+    fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N]) {
+        self.write(offset, &bytes);
     }
 }

@@ -1,6 +1,6 @@
 //! New files beside those whose place they will take.
 
-use super::file::{Access, lock};
+use super::file::{Access, directory_of, lock};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -102,9 +102,7 @@ fn claim(file: &File, path: &Path) -> io::Result<bool> {
 /// Removes the files of [`new_beside`] in a file's directory that nobody has open any more: their
 /// processes were killed. Linear in the directory. What cannot be looked at or removed stays.
 pub fn remove_abandoned(path: &Path) {
-    let directory = path.parent().filter(|parent| *parent != Path::new(""));
-    let directory = directory.unwrap_or(Path::new("."));
-    let Ok(entries) = fs::read_dir(directory) else { return };
+    let Ok(entries) = fs::read_dir(directory_of(path)) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();

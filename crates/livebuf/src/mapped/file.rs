@@ -31,12 +31,8 @@ pub(crate) fn invalid(error: Error) -> io::Error {
 pub fn sync_directory_of(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
-        let directory = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
         // Without the right to read a directory one cannot wait for it.
-        let synced = File::open(directory).and_then(|directory| directory.sync_all());
+        let synced = File::open(directory_of(path)).and_then(|directory| directory.sync_all());
         if let Err(error) = synced
             && error.kind() != io::ErrorKind::PermissionDenied
         {
@@ -46,6 +42,12 @@ pub fn sync_directory_of(path: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = path;
     Ok(())
+}
+
+/// The directory that a file is in.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    let named = path.parent().filter(|parent| *parent != Path::new(""));
+    named.unwrap_or(Path::new("."))
 }
 
 pub(crate) fn rename_durably(from: &Path, to: &Path) -> io::Result<()> {
@@ -256,6 +258,9 @@ pub(crate) fn forget_pages(map: &MmapMut, ranges: &[(u64, u64)], limit: u64) {
     }
 }
 
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn forget_pages(_map: &MmapMut, _ranges: &[(u64, u64)], _limit: u64) {}
+
 // --- room -----------------------------------------------------------------------
 
 /// Makes a file longer and allocates the blocks on the disk. A full disk is an error here,
@@ -268,6 +273,12 @@ pub(crate) fn allocate(file: &File, from: u64, to: u64) -> io::Result<()> {
         let _ = file.set_len(before);
     }
     done
+}
+
+/// The same, but at least up to `needed` where a nearly full disk has no more. Returns the length.
+pub(crate) fn allocate_ahead(file: &File, from: u64, needed: u64, wanted: u64) -> io::Result<u64> {
+    let allocated = |to| allocate(file, from, to).map(|()| to);
+    allocated(wanted).or_else(|_| allocated(needed))
 }
 
 #[cfg(all(unix, not(any(target_os = "netbsd", target_os = "openbsd", target_os = "dragonfly"))))]

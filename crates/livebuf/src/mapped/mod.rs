@@ -39,8 +39,8 @@ use crate::error::Result;
 use crate::store::storage::Storage;
 use crate::view::{Checked, Doc};
 use file::{
-    Access, allocate, invalid, map, map_shared, must_have_name, open_with, refused, rename_durably,
-    round_up_to_page,
+    Access, allocate, allocate_ahead, invalid, map, map_shared, must_have_name, open_with, refused,
+    rename_durably, round_up_to_page,
 };
 use memmap2::{Mmap, MmapMut};
 use std::fs::{self, File, OpenOptions};
@@ -133,8 +133,7 @@ impl MappedFile {
 /// ```
 #[derive(Debug)]
 pub struct MappedStorage {
-    /// `None` only while the file changes its length.
-    map: Option<MmapMut>,
+    map: MmapMut,
     /// Holds the exclusive lock.
     file: File,
     path: PathBuf,
@@ -152,10 +151,7 @@ impl MappedStorage {
     ///   no document.
     /// - Any other error that the system reports.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = fs::canonicalize(path)?;
-        let file = open_with(&path, Access::Write)?;
-        remove_leftovers(&path);
-        journal::recover(&mut &file)?;
+        let (file, path) = journal::open_recovered(path.as_ref())?;
         let used = {
             let map = map(&file)?;
             Doc::open(&map).map_err(invalid)?.as_bytes().len() as u64
@@ -164,7 +160,7 @@ impl MappedStorage {
             file.set_len(used)?;
         }
         let map = map_shared(&file)?;
-        Ok(MappedStorage { map: Some(map), file, path, process: std::process::id() })
+        Ok(MappedStorage { map, file, path, process: std::process::id() })
     }
 
     /// Makes a new file of at least `capacity` bytes.
@@ -178,9 +174,7 @@ impl MappedStorage {
         let made = allocate(&file, 0, round_up_to_page(capacity.max(1)))
             .and_then(|()| Ok((map_shared(&file)?, fs::canonicalize(path)?)));
         match made {
-            Ok((map, path)) => {
-                Ok(MappedStorage { map: Some(map), file, path, process: std::process::id() })
-            }
+            Ok((map, path)) => Ok(MappedStorage { map, file, path, process: std::process::id() }),
             Err(error) => {
                 let _ = fs::remove_file(path);
                 Err(error)
@@ -197,10 +191,7 @@ impl MappedStorage {
     pub fn flush(&self) -> io::Result<()> {
         must_be_of(self.process)?;
         must_have_name(&self.file, &self.path)?;
-        match &self.map {
-            Some(map) => map.flush(),
-            None => Ok(()),
-        }
+        self.map.flush()
     }
 
     /// Whether this process opened the file. One that was forked from it has the file's memory,
@@ -215,13 +206,15 @@ impl MappedStorage {
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
-    pub fn finish(mut self, used: u64) -> io::Result<()> {
+    pub fn finish(self, used: u64) -> io::Result<()> {
         self.flush()?;
-        self.map = None;
-        if used < self.file.metadata()?.len() {
-            self.file.set_len(used)?;
+        let MappedStorage { map, file, .. } = self;
+        // The map may prevent that the file is cut.
+        drop(map);
+        if used < file.metadata()?.len() {
+            file.set_len(used)?;
         }
-        self.file.sync_all()
+        file.sync_all()
     }
 }
 
@@ -231,11 +224,11 @@ impl Storage for MappedStorage {
     const ZEROED: bool = true;
 
     fn bytes(&self) -> &[u8] {
-        self.map.as_deref().unwrap_or(&[])
+        &self.map
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        self.map.as_deref_mut().unwrap_or(&mut [])
+        &mut self.map
     }
 
     fn grow(&mut self, capacity: u64) -> Result<()> {
@@ -247,13 +240,10 @@ impl Storage for MappedStorage {
         // a crash leaves little behind.
         let target = capacity.max(length + length / 8).max(length + STEP);
         let target = round_up_to_page(target);
-        // A nearly full disk may still have what is needed now.
-        allocate(&self.file, length, target)
-            .or_else(|_| allocate(&self.file, length, capacity))
-            .map_err(|error| refused(&error))?;
+        allocate_ahead(&self.file, length, capacity, target).map_err(|error| refused(&error))?;
         match map_shared(&self.file) {
             Ok(map) => {
-                self.map = Some(map);
+                self.map = map;
                 Ok(())
             }
             Err(error) => {

@@ -190,19 +190,9 @@ impl<S: Storage> Target for Space<S> {
         self.write(offset, new);
     }
 
-    #[inline]
-    fn write_u8(&mut self, offset: u64, value: u8) {
-        self.write_u8(offset, value);
-    }
-
-    #[inline]
-    fn write_u32(&mut self, offset: u64, value: u32) {
-        self.write_u32(offset, value);
-    }
-
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-    fn write_u64(&mut self, offset: u64, value: u64) {
-        self.write_u64(offset, value);
+    fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N]) {
+        self.write_word(offset, bytes);
     }
 }
 
@@ -607,27 +597,31 @@ impl<S: Storage> Space<S> {
 
     #[inline]
     pub(crate) fn write_u8(&mut self, offset: u64, value: u8) {
-        self.write_word(offset, value.to_le_bytes(), value.into());
+        self.write_word(offset, value.to_le_bytes());
     }
 
     #[inline]
     pub(crate) fn write_u32(&mut self, offset: u64, value: u32) {
-        self.write_word(offset, value.to_le_bytes(), value.into());
+        self.write_word(offset, value.to_le_bytes());
     }
 
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn write_u64(&mut self, offset: u64, value: u64) {
-        self.write_word(offset, value.to_le_bytes(), value);
+        self.write_word(offset, value.to_le_bytes());
     }
 
-    /// Writes `N` bytes, which are those of `value`. If somebody is told, the value is passed on as
-    /// a number: for a reference, each caller would first have to store it to memory.
+    /// Writes the bytes of a number. If somebody is told, they are passed on as a number: for a
+    /// reference, each caller would first have to store it to memory.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-    fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N], value: u64) {
+    fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N]) {
         let rest = self.unwatched().get_mut(offset as usize..);
         match rest.and_then(|rest| rest.first_chunk_mut()) {
             Some(place) => *place = bytes,
-            None => self.write_word_watched(offset, value, N),
+            None => {
+                let mut word = [0; 8];
+                word[..N].copy_from_slice(&bytes);
+                self.write_word_watched(offset, u64::from_le_bytes(word), N);
+            }
         }
     }
 

@@ -11,30 +11,28 @@ pub(crate) trait Target {
     /// Writes `new` at `offset`.
     fn write(&mut self, offset: u64, new: &[u8]);
 
-    fn write_u8(&mut self, offset: u64, value: u8);
+    /// Writes the bytes of a number.
+    fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N]);
 
-    fn write_u32(&mut self, offset: u64, value: u32);
+    #[inline]
+    fn write_u8(&mut self, offset: u64, value: u8) {
+        self.write_word(offset, value.to_le_bytes());
+    }
 
-    fn write_u64(&mut self, offset: u64, value: u64);
+    #[inline]
+    fn write_u32(&mut self, offset: u64, value: u32) {
+        self.write_word(offset, value.to_le_bytes());
+    }
+
+    #[inline]
+    fn write_u64(&mut self, offset: u64, value: u64) {
+        self.write_word(offset, value.to_le_bytes());
+    }
 }
 
 /// The used bytes of a document if nobody is told of its changes. Several writes in a row take
 /// fewer instructions here: none can move the bytes, so their address is loaded once.
 pub(crate) struct Plain<'s>(pub(super) &'s mut [u8]);
-
-impl Plain<'_> {
-    #[inline]
-    fn put<const N: usize>(&mut self, offset: u64, bytes: [u8; N]) {
-        debug_assert!(offset <= u32::MAX as u64, "write outside the document at {offset}");
-        // So, if `usize` has 64 bits, the sum cannot wrap, and one comparison is enough.
-        let start = offset as u32 as usize;
-        let place = self.0.get_mut(start..start + N);
-        debug_assert!(place.is_some(), "write outside the document at {offset}");
-        if let Some(place) = place {
-            place.copy_from_slice(&bytes);
-        }
-    }
-}
 
 impl<'s> Plain<'s> {
     /// A document that nobody else sees yet.
@@ -82,17 +80,14 @@ impl Target for Plain<'_> {
     }
 
     #[inline]
-    fn write_u8(&mut self, offset: u64, value: u8) {
-        self.put(offset, [value]);
-    }
-
-    #[inline]
-    fn write_u32(&mut self, offset: u64, value: u32) {
-        self.put(offset, value.to_le_bytes());
-    }
-
-    #[inline]
-    fn write_u64(&mut self, offset: u64, value: u64) {
-        self.put(offset, value.to_le_bytes());
+    fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N]) {
+        debug_assert!(offset <= u32::MAX as u64, "write outside the document at {offset}");
+        // So, if `usize` has 64 bits, the sum cannot wrap, and one comparison is enough.
+        let start = offset as u32 as usize;
+        let place = self.0.get_mut(start..start + N);
+        debug_assert!(place.is_some(), "write outside the document at {offset}");
+        if let Some(place) = place {
+            place.copy_from_slice(&bytes);
+        }
     }
 }

@@ -29,11 +29,9 @@
 use crate::edit::Editor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::{HEADER_SIZE, HEADER_USED, MAGIC as DOCUMENT, VERSION};
-#[cfg(target_os = "linux")]
-use crate::mapped::file::forget_pages;
 use crate::mapped::file::{
-    Access, allocate, invalid, map_private, must_be_of, must_have_name, open_with, refused,
-    rename_durably, round_up_to_page,
+    Access, allocate_ahead, forget_pages, invalid, map_private, must_be_of, must_have_name,
+    open_with, refused, rename_durably, round_up_to_page,
 };
 use crate::mapped::medium::Medium;
 use crate::mapped::remove_leftovers;
@@ -159,9 +157,9 @@ struct Session {
     file: File,
     path: PathBuf,
     /// Changed since the last commit.
-    changes: Ranges,
+    changes: Changes,
     /// Bytes that others write without telling, until they are [taken back](FileStorage::commit).
-    lent: Ranges,
+    lent: Changes,
     /// Closing cuts the file to this length.
     length: u64,
     /// How much the file was made longer for edits.
@@ -196,10 +194,7 @@ impl FileStorage {
     ///   no document.
     /// - Any other error that the system reports.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = fs::canonicalize(path)?;
-        let file = open_with(&path, Access::Write)?;
-        remove_leftovers(&path);
-        recover(&mut &file)?;
+        let (file, path) = open_recovered(path.as_ref())?;
         let map = map_private(&file, file.metadata()?.len())?;
         Doc::open(&map).map_err(invalid)?;
         // Spare room behind the document stays as it is until the first commit.
@@ -207,8 +202,8 @@ impl FileStorage {
         let session = Session {
             file,
             path,
-            changes: Ranges::default(),
-            lent: Ranges::default(),
+            changes: Changes::default(),
+            lent: Changes::default(),
             length,
             grown: 0,
             broken: None,
@@ -293,10 +288,10 @@ impl FileStorage {
                 return Err(io::Error::new(error.kind(), reason));
             }
         }
-        session.changes = Ranges::default();
+        session.changes = Changes::default();
         session.length = used;
         if session.lent.0.is_empty() {
-            self.release(&ranges, used);
+            forget_pages(&self.map, &ranges, used);
         }
         let bytes = ranges.iter().map(|(start, end)| end - start).sum();
         Ok(Committed { bytes, places: ranges.len() as u64, used })
@@ -309,16 +304,8 @@ impl FileStorage {
     /// As [`commit`](Self::commit).
     pub fn commit_returned(&self) -> io::Result<Committed> {
         let committed = self.commit()?;
-        self.session().lent = Ranges::default();
+        self.session().lent = Changes::default();
         Ok(committed)
-    }
-
-    /// Gives back the memory of pages that are in the file now.
-    fn release(&self, ranges: &[(u64, u64)], used: u64) {
-        #[cfg(target_os = "linux")]
-        forget_pages(&self.map, ranges, used);
-        #[cfg(not(target_os = "linux"))]
-        let _ = (ranges, used);
     }
 }
 
@@ -364,15 +351,9 @@ impl Storage for FileStorage {
         // the disk is full. At first this is a page more than needed, later half of what the
         // file grew by so far. So n edits map it anew O(log n) times.
         let target = round_up_to_page(capacity + 4096 + session.grown / 2);
-        let target = match allocate(&session.file, length, target) {
-            Ok(()) => target,
-            Err(_) => {
-                // A nearly full disk may still have what is needed now.
-                allocate(&session.file, length, capacity).map_err(|error| refused(&error))?;
-                capacity
-            }
-        };
-        let mut map = map_private(&session.file, target).map_err(|error| refused(&error))?;
+        let grown = allocate_ahead(&session.file, length, capacity, target)
+            .and_then(|length| Ok((map_private(&session.file, length)?, length)));
+        let (mut map, target) = grown.map_err(|error| refused(&error))?;
         for changed in [&session.changes, &session.lent] {
             for (start, end) in changed.below(length) {
                 let range = start as usize..end as usize;
@@ -385,28 +366,17 @@ impl Storage for FileStorage {
     }
 }
 
-/// A listener that notes which bytes changed.
+/// A listener that notes which bytes changed: disjoint ranges that do not touch, start to end.
 #[derive(Debug, Default)]
-pub struct Changes(Ranges);
-
-impl Changes {
-    /// Bytes changed so far, each counted once, and in how many places.
-    pub fn count(&self) -> (u64, u64) {
-        self.0.count()
-    }
-}
+pub struct Changes(BTreeMap<u64, u64>);
 
 impl Listener for Changes {
     fn will_change(&mut self, _bytes: &[u8], offset: u64, length: u64) {
-        self.0.add(offset, offset + length);
+        self.add(offset, offset + length);
     }
 }
 
-/// Disjoint ranges that do not touch: start to end.
-#[derive(Debug, Default)]
-struct Ranges(BTreeMap<u64, u64>);
-
-impl Ranges {
+impl Changes {
     fn add(&mut self, mut start: u64, mut end: u64) {
         if start == end {
             return;
@@ -427,7 +397,8 @@ impl Ranges {
         self.0.insert(start, end);
     }
 
-    fn count(&self) -> (u64, u64) {
+    /// Bytes changed so far, each counted once, and in how many places.
+    pub fn count(&self) -> (u64, u64) {
         (self.0.iter().map(|(start, end)| end - start).sum(), self.0.len() as u64)
     }
 
@@ -504,16 +475,16 @@ impl Journal {
             return None;
         }
         let journal = Journal(bytes);
-        let (mut seen, mut at) = (0, 0);
-        let mut changes = journal.changes();
-        for (offset, new) in &mut changes {
+        let (mut seen, mut at, mut size) = (0, 0, FOOTER);
+        for (offset, new) in journal.changes() {
             if offset < at {
                 return None;
             }
             at = offset + new.len() as u64;
+            size += 8 + new.len();
             seen += 1;
         }
-        let complete = changes.rest.is_empty() && seen == journal.field(12)?;
+        let complete = size == journal.0.len() && seen == journal.field(12)?;
         (complete && at <= journal.used() && journal.used() <= place).then_some(journal)
     }
 
@@ -536,8 +507,15 @@ impl Journal {
         }
     }
 
-    fn changes(&self) -> ChangesIn<'_> {
-        ChangesIn { rest: &self.0[..self.0.len().saturating_sub(FOOTER)] }
+    /// The changes: where, and the bytes after.
+    fn changes(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let mut rest = &self.0[..self.0.len().saturating_sub(FOOTER)];
+        core::iter::from_fn(move || {
+            let (offset, length) = (number(rest, 0)?, number(rest, 4)?);
+            let (new, behind) = rest.get(8..)?.split_at_checked(length as usize)?;
+            rest = behind;
+            Some((offset, new))
+        })
     }
 
     /// Stores the journal behind `floor` bytes of the file, applies it, and marks it done.
@@ -579,21 +557,6 @@ impl Journal {
     }
 }
 
-struct ChangesIn<'b> {
-    rest: &'b [u8],
-}
-
-impl<'b> Iterator for ChangesIn<'b> {
-    type Item = (u64, &'b [u8]);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (offset, length) = (number(self.rest, 0)?, number(self.rest, 4)?);
-        let (new, rest) = self.rest.get(8..)?.split_at_checked(length as usize)?;
-        self.rest = rest;
-        Some((offset, new))
-    }
-}
-
 /// The complete journal at a document's end, and where it begins.
 ///
 /// The file's own magic and version come first: a journal never changes them, so whoever wrote
@@ -618,8 +581,17 @@ fn journal_in(medium: &mut impl Medium) -> io::Result<Option<(u64, Journal)>> {
     Ok(leads_to_a_document.then_some((place, journal)))
 }
 
+/// Opens a file to edit it, and finishes what a journal at its end says. Returns its path, too.
+pub(super) fn open_recovered(path: &Path) -> io::Result<(File, PathBuf)> {
+    let path = fs::canonicalize(path)?;
+    let file = open_with(&path, Access::Write)?;
+    remove_leftovers(&path);
+    recover(&mut &file)?;
+    Ok((file, path))
+}
+
 /// Finishes what a journal at the file's end says; the caller holds the exclusive lock.
-pub(super) fn recover(medium: &mut impl Medium) -> io::Result<()> {
+fn recover(medium: &mut impl Medium) -> io::Result<()> {
     let Some((place, journal)) = journal_in(medium)? else { return Ok(()) };
     // The process that wrote the journal may have died before it was on the disk. A power
     // failure while it is applied would then leave a torn document and no journal. So it is

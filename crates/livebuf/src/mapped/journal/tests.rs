@@ -92,8 +92,7 @@ fn edited(
     editor.listen(Changes::default());
     editor.validate().unwrap();
     edit(&mut editor).unwrap();
-    let ranges =
-        editor.stop_listening::<Changes>().unwrap().0.below(editor.as_bytes().len() as u64);
+    let ranges = editor.stop_listening::<Changes>().unwrap().below(editor.as_bytes().len() as u64);
     (editor.as_bytes().to_vec(), ranges)
 }
 
@@ -406,7 +405,7 @@ fn a_journal_cut_anywhere_is_dropped_and_any_changed_byte_is_noticed() {
 fn ranges_merge() {
     let mut random = Random(7);
     for _ in 0..500 {
-        let (mut ranges, mut model) = (Ranges::default(), [false; 64]);
+        let (mut ranges, mut model) = (Changes::default(), [false; 64]);
         for _ in 0..random.below(12) {
             let start = random.below(60);
             let end = start + random.below(64 - start);
