@@ -440,7 +440,7 @@ impl Delta {
         }
         space.put_state(place, &self.state.to_bytes());
         space.trusted = false;
-        editor.forget_places();
+        editor.handles.reset();
         editor.space.editable()?;
         Ok(())
     }

@@ -256,8 +256,7 @@ impl<S: Storage> Editor<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn swap(&mut self, node: NodeId, a: usize, b: usize) -> Result<()> {
-        self.space.editable()?;
-        let node = self.enter(node)?;
+        let node = self.enter_to_edit(node)?;
         let elements = self.array(node)?;
         if a.max(b) >= elements.count as usize {
             let count = elements.count as u64;
@@ -280,8 +279,7 @@ impl<S: Storage> Editor<S> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
     pub fn truncate(&mut self, node: NodeId, length: usize) -> Result<()> {
-        self.space.editable()?;
-        let node = self.enter(node)?;
+        let node = self.enter_to_edit(node)?;
         if length >= self.array(node)?.count as usize {
             return Ok(());
         }

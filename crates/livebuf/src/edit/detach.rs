@@ -40,6 +40,6 @@ impl<S: Storage> Editor<S> {
     /// Counts a detached value that is attached again, or freed.
     pub(super) fn attached(&mut self, detached: &Detached) {
         let counted = detached.raw.tag > TAG_IMMEDIATE_LAST;
-        self.detached = self.detached.saturating_sub(u32::from(counted));
+        self.handles.detached = self.handles.detached.saturating_sub(u32::from(counted));
     }
 }

@@ -405,7 +405,6 @@ mod owned {
             self.space.editable()?;
             self.space.trusted = true;
             self.handles.reset();
-            self.detached = 0;
             Ok(())
         }
 
@@ -417,7 +416,7 @@ mod owned {
         pub(in crate::edit) fn squeeze(&mut self) {
             self.space.must_squeeze = false;
             // Detached values would be lost.
-            if S::FIXED || !self.space.trusted || self.detached > 0 || !self.try_squeeze() {
+            if S::FIXED || !self.space.trusted || self.handles.detached > 0 || !self.try_squeeze() {
                 self.space.defer_squeezing();
             }
         }

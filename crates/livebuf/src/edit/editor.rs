@@ -48,9 +48,7 @@ use core::mem::MaybeUninit;
 /// ```
 pub struct Editor<S> {
     pub(crate) space: Space<S>,
-    pub(super) handles: Handles,
-    /// Containers that were detached and not attached again.
-    pub(super) detached: u32,
+    pub(crate) handles: Handles,
     /// `None` where the document has no tables: it was begun here and got no copies.
     #[cfg(feature = "small")]
     tables: Option<fn() -> TableEdits<S>>,
@@ -132,7 +130,6 @@ impl<S: Storage> Editor<S> {
         Editor {
             space,
             handles: Handles::new(),
-            detached: 0,
             #[cfg(feature = "small")]
             tables: Some(TableEdits::all),
         }
@@ -605,6 +602,12 @@ impl<S: Storage> Editor<S> {
         Ok(now)
     }
 
+    /// [`enter`](Self::enter), where edits are not refused.
+    pub(super) fn enter_to_edit(&mut self, node: NodeId) -> Result<NodeId> {
+        self.space.editable()?;
+        self.enter(node)
+    }
+
     /// The same for an edit: the handle that it uses stays good whatever else is forgotten.
     #[inline]
     pub(super) fn enter(&mut self, node: NodeId) -> Result<NodeId> {
@@ -931,7 +934,6 @@ impl<S: Storage> Editor<S> {
         place.write(Editor {
             space: Space::new(storage, used, true, Limits::default()),
             handles: Handles::new(),
-            detached: 0,
             #[cfg(feature = "small")]
             tables: None,
         })

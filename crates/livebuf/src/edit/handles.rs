@@ -295,7 +295,7 @@ fn draw() -> u32 {
 
 /// The state that an editor keeps for the handles that it gave.
 #[derive(Clone)]
-pub(super) struct Handles {
+pub(crate) struct Handles {
     issuer: u32,
     time: u16,
     /// The time of the first event that is remembered.
@@ -313,6 +313,8 @@ pub(super) struct Handles {
     using: (NodeId, NodeId),
     /// Drawn again when nothing that was detached before can be attached any more.
     pub(super) generation: u32,
+    /// Containers that were detached and not attached again.
+    pub(super) detached: u32,
     few: [Event; FEW],
     /// In a box, so that short messages have a small editor.
     #[cfg(feature = "alloc")]
@@ -362,6 +364,7 @@ impl Handles {
             kept: [(NodeId::NONE, NodeId::NONE); KEPT],
             using: (NodeId::NONE, NodeId::NONE),
             generation: issuer,
+            detached: 0,
             few: [Event::Deeper(0); FEW],
             #[cfg(feature = "alloc")]
             many: None,
@@ -578,7 +581,7 @@ impl Handles {
     }
 
     /// Every handle is stale from now on, and every detached value.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Handles::new();
     }
 

@@ -356,8 +356,7 @@ impl<S: Storage> Editor<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn remove(&mut self, node: NodeId, at: impl Child) -> Result<bool> {
-        self.space.editable()?;
-        let node = self.enter(node)?;
+        let node = self.enter_to_edit(node)?;
         match self.trusting(|editor| editor.unhang(node, at.child(), false))? {
             Some(raw) => {
                 self.release(raw);
@@ -394,17 +393,16 @@ impl<S: Storage> Editor<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn detach(&mut self, node: NodeId, at: impl Child) -> Result<Option<Detached>> {
-        self.space.editable()?;
-        let node = self.enter(node)?;
+        let node = self.enter_to_edit(node)?;
         // A later validation does not see detached values.
         let raw = self.trusting(|editor| {
             editor.check_trust()?;
             editor.unhang(node, at.child(), true)
         })?;
         let depth = node.depth().saturating_add(1);
-        self.detached += u32::from(raw.is_some_and(|raw| raw.tag > TAG_IMMEDIATE_LAST));
+        self.handles.detached += u32::from(raw.is_some_and(|raw| raw.tag > TAG_IMMEDIATE_LAST));
         // Detached values would be lost by squeezing.
-        if self.detached == 0 {
+        if self.handles.detached == 0 {
             self.end_edit()?;
         } else {
             self.space.editable()?;
@@ -475,8 +473,7 @@ impl<S: Storage> Editor<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn clear(&mut self, node: NodeId) -> Result<()> {
-        self.space.editable()?;
-        let node = self.enter(node)?;
+        let node = self.enter_to_edit(node)?;
         let cleared = self.trusting(|editor| match editor.container(node)? {
             Container::Array(_) | Container::Listed(..) => editor.truncate(node, 0),
             Container::Record(record) => {
@@ -512,8 +509,7 @@ impl<S: Storage> Editor<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn reserve(&mut self, node: NodeId, additional: usize) -> Result<()> {
-        self.space.editable()?;
-        let node = self.enter(node)?;
+        let node = self.enter_to_edit(node)?;
         let additional = u32::try_from(additional)
             .map_err(|_| Error::with_detail(ErrorKind::ElementLimit, 0, u32::MAX as u64))?;
         let reserved = self.trusting(|editor| match editor.container(node)? {
@@ -551,8 +547,7 @@ impl<S: Storage> Editor<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn order(&mut self, node: NodeId) -> Result<()> {
-        self.space.editable()?;
-        let node = self.enter(node)?;
+        let node = self.enter_to_edit(node)?;
         let ordered = self.trusting(|editor| match editor.container(node)? {
             Container::Map(map) => editor.order_entries(map),
             Container::Record(_) | Container::Row(..) => Ok(()),
@@ -579,8 +574,7 @@ impl<S: Storage> Editor<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn rename(&mut self, node: NodeId, from: &str, to: &str) -> Result<()> {
-        self.space.editable()?;
-        let node = self.enter(node)?;
+        let node = self.enter_to_edit(node)?;
         let renamed = match self.container(node)? {
             container @ Container::Row(table, row) => {
                 if !self.check_rename(container, from, to)? {

@@ -74,11 +74,4 @@ impl<S: Storage> Editor<S> {
             None => self.space.place_state(),
         }
     }
-
-    /// Ends what writing foreign bytes into the document began: handles and detached values are
-    /// stale.
-    pub(crate) fn forget_places(&mut self) {
-        self.handles.reset();
-        self.detached = 0;
-    }
 }

@@ -113,7 +113,6 @@ impl<S: Storage> Editor<S> {
             return Err(Error::new(ErrorKind::BadSequence, 0));
         }
         self.handles.reset();
-        self.detached = 0;
         Ok(())
     }
 

@@ -228,9 +228,7 @@ mod vec {
             let more = lines.saturating_sub(self.lines.len());
             self.lines.try_reserve_exact(more).map_err(|_| refused())
         }
-    }
 
-    impl VecStorage {
         /// Allocates at least `capacity` bytes.
         ///
         /// It grows in proportion, so that n pushes copy O(n) elements. Large blocks grow by a
