@@ -4,6 +4,7 @@
 use core::ffi::c_void;
 use core::slice;
 
+use crate::args::{Buffer, InOut, Out};
 use crate::document::{self, OnChange, livebuf_doc};
 use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 
@@ -20,26 +21,17 @@ use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 /// NULL: `callback` ends it; `user` is yours; `doc` LIVEBUF_NULL_ARGUMENT. Errors:
 /// LIVEBUF_READ_ONLY, LIVEBUF_NOT_OPEN. Threads: as an edit, but values stay current.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_on_change(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_on_change(
+    mut doc: InOut<livebuf_doc>,
     callback: Option<
         unsafe extern "C" fn(user: *mut c_void, bytes: *const u8, offset: usize, length: usize),
     >,
     user: *mut c_void,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe { tell(doc, callback, user) }
+    doc.option_mut().map_or(NULL.status, |doc| tell(doc, callback, user))
 }
 
-/// # Safety
-/// `doc` is NULL or a document that nobody else uses now.
-unsafe fn tell(
-    doc: *mut livebuf_doc,
-    on_change: Option<OnChange>,
-    user: *mut c_void,
-) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
+fn tell(doc: &mut livebuf_doc, on_change: Option<OnChange>, user: *mut c_void) -> livebuf_status {
     let result = doc.editor_mut().map(|editor| document::tell(editor, on_change, user));
     doc.status(result)
 }
@@ -82,27 +74,26 @@ pub struct livebuf_recorder {
 /// livebuf_record_end. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_SPACE for a capacity
 /// of 0, LIVEBUF_READ_ONLY, LIVEBUF_NOT_OPEN. Threads: as an edit, but values stay current.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_record(
-    doc: *mut livebuf_doc,
-    recorder: *mut livebuf_recorder,
-    ranges: *mut livebuf_changed,
+pub extern "C" fn livebuf_record(
+    mut doc: InOut<livebuf_doc>,
+    recorder: Out<livebuf_recorder>,
+    mut ranges: Buffer<livebuf_changed>,
     capacity: usize,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let Some(known) = (unsafe { doc.as_mut() }) else { return NULL.status };
+    let Some(doc) = doc.option_mut() else { return NULL.status };
     if recorder.is_null() || ranges.is_null() {
-        return known.status(Err(NULL));
+        return doc.status(Err(NULL));
     }
     if capacity == 0 {
         let full = livebuf_error { detail: 1, ..livebuf_error::of(livebuf_code::LIVEBUF_NO_SPACE) };
-        return known.status(Err(full));
+        return doc.status(Err(full));
     }
-    // SAFETY: the caller's word.
-    unsafe {
-        recorder.write(livebuf_recorder { ranges, count: 0, capacity, length: known.length });
-        ranges.write_bytes(0, capacity);
-        tell(doc, Some(note), recorder.cast())
+    for range in ranges.room(capacity) {
+        range.write(livebuf_changed::default());
     }
+    let (ranges, length) = (ranges.into_raw(), doc.length);
+    recorder.put(livebuf_recorder { ranges, count: 0, capacity, length });
+    tell(doc, Some(note), recorder.address().cast_mut().cast())
 }
 
 /// Ends what livebuf_record began. `recorder->ranges` are the changed bytes of the document as
@@ -113,22 +104,20 @@ pub unsafe extern "C" fn livebuf_record(
 /// LIVEBUF_BAD_SEQUENCE where this recorder does not note this document's changes. Threads: as
 /// livebuf_record.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_record_end(
-    doc: *mut livebuf_doc,
-    recorder: *mut livebuf_recorder,
+pub extern "C" fn livebuf_record_end(
+    mut doc: InOut<livebuf_doc>,
+    mut recorder: InOut<livebuf_recorder>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
+    let Some(doc) = doc.option_mut() else { return NULL.status };
     let mut end = || -> Result<()> {
-        // SAFETY: the caller's word.
-        let recorder = unsafe { recorder.as_mut() }.ok_or(NULL)?;
+        let recorder = recorder.get_mut()?;
         let editor = doc.editor_mut()?;
         if editor.storage().told() != Some((&raw mut *recorder).cast()) {
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_BAD_SEQUENCE));
         }
         document::tell(editor, None, core::ptr::null_mut());
         recorder.length = doc.length;
-        // SAFETY: the recorder is one that `livebuf_record` made.
+        // SAFETY: the document tells it of changes, so `livebuf_record` made it.
         let (ranges, count) = unsafe { noted(recorder) };
         *count = cut(&mut ranges[..*count], doc.length);
         Ok(())
@@ -142,9 +131,10 @@ pub unsafe extern "C" fn livebuf_record_end(
 /// # Safety
 /// `user` is a recorder that `livebuf_record` made.
 unsafe extern "C" fn note(user: *mut c_void, _bytes: *const u8, offset: usize, length: usize) {
-    // SAFETY: the caller's word.
+    // SAFETY: `livebuf_record` gave this pointer together with this function, and the header asks C
+    // to keep the recorder until it ends.
     let Some(recorder) = (unsafe { user.cast::<livebuf_recorder>().as_mut() }) else { return };
-    // SAFETY: as above.
+    // SAFETY: as above, `livebuf_record` made it.
     let (ranges, count) = unsafe { noted(recorder) };
     *count = add(ranges, *count, livebuf_changed { offset, length });
 }
@@ -155,7 +145,7 @@ unsafe extern "C" fn note(user: *mut c_void, _bytes: *const u8, offset: usize, l
 /// `livebuf_record` made it, so the array is good for its capacity.
 unsafe fn noted(recorder: &mut livebuf_recorder) -> (&mut [livebuf_changed], &mut usize) {
     recorder.count = recorder.count.min(recorder.capacity);
-    // SAFETY: the caller's word.
+    // SAFETY: the header asks C to keep the array, of which `livebuf_record` wrote all elements.
     let ranges = unsafe { slice::from_raw_parts_mut(recorder.ranges, recorder.capacity) };
     (ranges, &mut recorder.count)
 }

@@ -8,9 +8,10 @@ use livebuf::{
     Checked, Codes, Column, ColumnType, Element, New, Offsets, Pointer, Scalar, Table, Value,
 };
 
+use crate::args::{Array, Buffer, In, Out};
 use crate::document::livebuf_doc;
 use crate::edit::{UnderEdit, livebuf_new};
-use crate::read::{key_of, livebuf_key, livebuf_str, livebuf_value, stale, text_of, units};
+use crate::read::{livebuf_key, livebuf_str, livebuf_value, stale, units};
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// How the values of a column are stored. Widths are storage only: each integer reads as
@@ -120,7 +121,7 @@ pub struct livebuf_column {
     /// Private.
     pub private_generation: u32,
     /// Private.
-    pub private_doc: *const livebuf_doc,
+    pub private_doc: In<livebuf_doc>,
     /// Private.
     pub private_words: [MaybeUninit<u64>; 9],
 }
@@ -155,14 +156,12 @@ const _: () = assert!(size_of::<View>() <= 9 * 8 && align_of::<View>() <= 8);
 const _: () = assert!(!core::mem::needs_drop::<View>());
 
 impl livebuf_column {
-    /// # Safety
-    /// The column is a zeroed variable or was made here, and its document is one.
-    unsafe fn view(&self) -> Result<&View> {
-        // SAFETY: the caller's word.
-        match unsafe { self.private_doc.as_ref() } {
+    pub(crate) fn view(&self) -> Result<&View> {
+        match self.private_doc.option() {
             Some(doc) if doc.generation == self.private_generation && doc.is_open() => {
-                // SAFETY: with a document goes a column, and the bytes that it borrows are
-                // as they were.
+                // SAFETY: C passes zeroed variables, which have no document, and those that `write`
+                // wrote, which have a column with it. Its bytes are as they were, as the generation
+                // says.
                 Ok(unsafe { &*self.private_words.as_ptr().cast::<View>() })
             }
             Some(_) => Err(stale()),
@@ -171,16 +170,15 @@ impl livebuf_column {
     }
 }
 
-/// # Safety
-/// As [`livebuf_column::view`], and `column` is NULL or good for reading.
-pub(crate) unsafe fn view_of<'c>(column: *const livebuf_column) -> Result<&'c View> {
-    // SAFETY: the caller's word.
-    unsafe { column.as_ref().ok_or(NULL)?.view() }
+impl In<livebuf_column> {
+    pub(crate) fn view(&self) -> Result<&View> {
+        self.get()?.view()
+    }
 }
 
 /// The elements of an array, or the values of an object that are stored as a column.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-fn values_of(value: Value<'static>) -> Result<Option<View>> {
+fn values_of<'d>(value: Value<'d>) -> Result<Option<Column<'d, Checked>>> {
     if let Some(array) = value.as_array()? {
         return Ok(Some(array.as_column()));
     }
@@ -189,7 +187,7 @@ fn values_of(value: Value<'static>) -> Result<Option<View>> {
 }
 
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-fn table_of(value: Value<'static>) -> Result<Option<Table<'static, Checked>>> {
+fn table_of<'d>(value: Value<'d>) -> Result<Option<Table<'d, Checked>>> {
     match values_of(value)? {
         Some(values) => Ok(values.table()?),
         None => Ok(None),
@@ -201,28 +199,32 @@ pub(crate) fn not_found() -> livebuf_error {
 }
 
 /// Puts what `find` finds into the caller's variable, field by field: it is long to copy.
-///
-/// # Safety
-/// `column` is NULL or good for writing, and `array` of a document.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-unsafe fn put(
+fn put(
     array: &livebuf_value,
-    column: *mut livebuf_column,
+    column: Out<livebuf_column>,
     find: impl FnOnce(Value<'static>) -> Result<View>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word; no field holds anything that is dropped.
-    let Some(column) = (unsafe { column.as_mut() }) else { return NULL.status };
-    // SAFETY: the caller's word.
-    write(column, (array.doc, array.generation), unsafe { array.view() }.and_then(find))
+    if column.is_null() {
+        return NULL.status;
+    }
+    // SAFETY: the column is looked at while the document has the same generation, as
+    // `livebuf_column::view` checks.
+    let view = unsafe { array.kept_view() };
+    write(column, (array.doc, array.generation), view.and_then(find))
 }
 
 /// Writes what was found, of a document and its generation.
 #[inline]
 fn write(
-    column: &mut livebuf_column,
-    (doc, generation): (*const livebuf_doc, u32),
+    column: Out<livebuf_column>,
+    (doc, generation): (In<livebuf_doc>, u32),
     found: Result<View>,
 ) -> livebuf_status {
+    let Some(mut column) = column.place() else { return NULL.status };
+    // SAFETY: C passes a variable of this type, whose fields may hold anything: they are numbers,
+    // pointers and words, and only written here.
+    let column = unsafe { column.as_mut() };
     match found {
         Ok(view) => {
             column.length = view.len();
@@ -236,7 +238,7 @@ fn write(
         Err(error) => {
             column.length = 0;
             column.column_type = NO_COLUMN;
-            column.private_doc = ptr::null();
+            column.private_doc = In::NULL;
             error.status
         }
     }
@@ -251,23 +253,21 @@ fn write(
 /// LIVEBUF_NOT_FOUND where there is no such column, be it that the objects are not stored as
 /// columns: read them by row then. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_n(
+pub extern "C" fn livebuf_column_n(
     array: livebuf_value,
-    pointer: *const c_char,
+    pointer: Array<c_char>,
     length: usize,
-    column: *mut livebuf_column,
+    column: Out<livebuf_column>,
 ) -> livebuf_status {
     let find = |value: Value<'static>| {
-        // SAFETY: the caller's word.
-        let pointer = unsafe { text_of(pointer, length) }?;
+        let pointer = pointer.text(length)?;
         if pointer.is_empty() {
             return values_of(value)?.ok_or_else(not_found);
         }
         let table = table_of(value)?.ok_or_else(not_found)?;
         table.column(Pointer(pointer))?.ok_or_else(not_found)
     };
-    // SAFETY: the caller's word.
-    unsafe { put(&array, column, find) }
+    put(&array, column, find)
 }
 
 /// The column with a remembered key in an array of similar objects: one comparison.
@@ -275,28 +275,24 @@ pub unsafe extern "C" fn livebuf_column_n(
 /// Memory, Errors, Threads: as livebuf_column_n. NULL, and keys that were not made:
 /// LIVEBUF_NULL_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_key(
+pub extern "C" fn livebuf_column_key(
     array: livebuf_value,
-    key: *const livebuf_key,
-    column: *mut livebuf_column,
+    key: In<livebuf_key>,
+    column: Out<livebuf_column>,
 ) -> livebuf_status {
     let find = |value: Value<'static>| {
-        // SAFETY: the caller's word.
-        let key = unsafe { key_of(key) }?;
         let table = table_of(value)?.ok_or_else(not_found)?;
-        table.column(key)?.ok_or_else(not_found)
+        table.column(key.get()?.made()?)?.ok_or_else(not_found)
     };
-    // SAFETY: the caller's word.
-    unsafe { put(&array, column, find) }
+    put(&array, column, find)
 }
 
 /// Count of the columns of an array of similar objects; 0 where they are not stored as columns.
 ///
 /// Memory: none. NULL: none. Errors: 0. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_count(array: livebuf_value) -> usize {
-    // SAFETY: the caller's word.
-    let table = unsafe { array.view() }.and_then(table_of).ok().flatten();
+pub extern "C" fn livebuf_column_count(array: livebuf_value) -> usize {
+    let table = array.view().and_then(table_of).ok().flatten();
     table.map_or(0, |table| table.width())
 }
 
@@ -306,10 +302,9 @@ pub unsafe extern "C" fn livebuf_column_count(array: livebuf_value) -> usize {
 /// for rows that are not there, rows of removed members, arrays, and objects that are not stored
 /// as columns. Errors: the same. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_row_key(object: livebuf_value, row: usize) -> livebuf_str {
+pub extern "C" fn livebuf_row_key(object: livebuf_value, row: usize) -> livebuf_str {
     let key = || {
-        // SAFETY: the caller's word.
-        let object = unsafe { object.view() }.ok()?.as_object().ok()??;
+        let object = object.view().ok()?.as_object().ok()??;
         object.as_column().ok()??;
         object.key_of_row(row).ok()?
     };
@@ -322,23 +317,19 @@ pub unsafe extern "C" fn livebuf_row_key(object: livebuf_value, row: usize) -> l
 /// NULL: `column` LIVEBUF_NULL_ARGUMENT; `key` if it is not wanted. Errors: as
 /// livebuf_column_n. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_at(
+pub extern "C" fn livebuf_column_at(
     array: livebuf_value,
     index: usize,
-    key: *mut livebuf_str,
-    column: *mut livebuf_column,
+    key: Out<livebuf_str>,
+    column: Out<livebuf_column>,
 ) -> livebuf_status {
     let find = |value: Value<'static>| {
         let table = table_of(value)?.ok_or_else(not_found)?;
         let (name, found) = table.columns().nth(index).ok_or_else(not_found)??;
-        // SAFETY: the caller's word.
-        if let Some(key) = unsafe { key.as_mut() } {
-            *key = livebuf_str::of(Some(name.as_bytes()), array.generation);
-        }
+        key.put(livebuf_str::of(Some(name.as_bytes()), array.generation));
         Ok(found)
     };
-    // SAFETY: the caller's word.
-    unsafe { put(&array, column, find) }
+    put(&array, column, find)
 }
 
 /// The value of a row.
@@ -346,15 +337,10 @@ pub unsafe extern "C" fn livebuf_column_at(
 /// Memory: borrows the document. NULL: a value that is not there. Errors: in the value;
 /// LIVEBUF_NOT_FOUND where the field is missing. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_get(
-    column: *const livebuf_column,
-    row: usize,
-) -> livebuf_value {
+pub extern "C" fn livebuf_column_get(column: In<livebuf_column>, row: usize) -> livebuf_value {
     let get = || {
-        // SAFETY: the caller's word.
-        let known = unsafe { column.as_ref() }.ok_or(NULL)?;
-        // SAFETY: the caller's word.
-        let value = unsafe { known.view() }?.get(row)?.ok_or_else(not_found)?;
+        let known = column.get()?;
+        let value = known.view()?.get(row)?.ok_or_else(not_found)?;
         Ok(livebuf_value::of(known.private_doc, known.private_generation, &value))
     };
     get().unwrap_or_else(livebuf_value::missing)
@@ -372,9 +358,9 @@ pub unsafe extern "C" fn livebuf_column_get(
 /// Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
 /// wanted. Errors: NULL. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_slice(
-    column: *const livebuf_column,
-    count: *mut usize,
+pub extern "C" fn livebuf_column_slice(
+    column: In<livebuf_column>,
+    count: Out<usize>,
 ) -> *const c_void {
     fn slice<T: Element>(column: &View) -> Option<*const c_void> {
         column.as_slice::<T>().map(|slice| slice.as_ptr().cast())
@@ -382,8 +368,7 @@ pub unsafe extern "C" fn livebuf_column_slice(
     fn whole<T>(column: &View, slots: Option<&[T]>) -> Option<*const c_void> {
         slots.filter(|_| column.is_complete()).map(|slots| slots.as_ptr().cast())
     }
-    // SAFETY: the caller's word.
-    let found = unsafe { view_of(column) }.ok().and_then(|column| {
+    let found = column.view().ok().and_then(|column| {
         match column.column_type() {
             ColumnType::I8 => slice::<i8>(column),
             ColumnType::I16 => slice::<i16>(column),
@@ -413,10 +398,7 @@ pub unsafe extern "C" fn livebuf_column_slice(
         .map(|data| (data, column.len()))
     });
     let (data, length) = found.unwrap_or((ptr::null(), 0));
-    // SAFETY: the caller's word.
-    if let Some(count) = unsafe { count.as_mut() } {
-        *count = length;
-    }
+    count.put(length);
     data
 }
 
@@ -435,20 +417,14 @@ fn tensor_slots(column: &View) -> Option<&'static [u8]> {
 /// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where the column is no dictionary.
 /// Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_texts(
-    column: *const livebuf_column,
-    texts: *mut livebuf_column,
+pub extern "C" fn livebuf_column_texts(
+    column: In<livebuf_column>,
+    texts: Out<livebuf_column>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let (Some(known), Some(texts)) = (unsafe { column.as_ref() }, unsafe { texts.as_mut() }) else {
-        return NULL.status;
-    };
-    let find = || {
-        // SAFETY: the caller's word.
-        let dictionary = unsafe { known.view() }?.dictionary()?.ok_or_else(not_found)?;
-        Ok(dictionary.texts())
-    };
-    write(texts, (known.private_doc, known.private_generation), find())
+    let (Some(known), false) = (column.option(), texts.is_null()) else { return NULL.status };
+    let place = (known.private_doc, known.private_generation);
+    let find = || Ok(known.view()?.dictionary()?.ok_or_else(not_found)?.texts());
+    write(texts, place, find())
 }
 
 /// Texts that lie behind each other, and where each begins: all texts of a column without a call
@@ -458,23 +434,19 @@ pub unsafe extern "C" fn livebuf_column_texts(
 /// edit. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where texts are stored
 /// otherwise, or offsets cannot be lent as slices can; `*run` is zeroed. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_run(
-    column: *const livebuf_column,
-    run: *mut livebuf_run,
+pub extern "C" fn livebuf_column_run(
+    column: In<livebuf_column>,
+    run: Out<livebuf_run>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let Some(run) = (unsafe { run.as_mut() }) else { return NULL.status };
-    // SAFETY: the caller's word.
-    match unsafe { view_of(column) }.and_then(run_of) {
-        Ok(found) => {
-            *run = found;
-            OK
-        }
-        Err(error) => {
-            *run = livebuf_run::NONE;
-            error.status
-        }
+    if run.is_null() {
+        return NULL.status;
     }
+    let (found, status) = match column.view().and_then(run_of) {
+        Ok(found) => (found, OK),
+        Err(error) => (livebuf_run::NONE, error.status),
+    };
+    run.put(found);
+    status
 }
 
 fn run_of(column: &View) -> Result<livebuf_run> {
@@ -490,28 +462,19 @@ fn run_of(column: &View) -> Result<livebuf_run> {
 }
 
 /// Copies `values` of rows from `first` on, as many as there are and as `count` allows.
-///
-/// # Safety
-/// As [`view_of`]; `values` is NULL or good for `count` elements.
 #[inline]
-unsafe fn copy<T: Copy, I: Iterator<Item = Option<T>>>(
-    column: *const livebuf_column,
+fn copy<T: Copy, I: Iterator<Item = Option<T>>>(
+    column: In<livebuf_column>,
     first: usize,
-    values: *mut T,
-    count: usize,
+    values: &mut [MaybeUninit<T>],
     fallback: T,
     read: impl FnOnce(View) -> I,
 ) -> usize {
-    // SAFETY: the caller's word.
-    let Ok(column) = (unsafe { view_of(column) }) else { return 0 };
-    if values.is_null() {
-        return 0;
-    }
-    let rows = column.slice(first..first.saturating_add(count));
+    let Ok(column) = column.view() else { return 0 };
+    let rows = column.slice(first..first.saturating_add(values.len()));
     let length = rows.len();
-    for (row, value) in read(rows).enumerate().take(length) {
-        // SAFETY: `row` is less than `count`.
-        unsafe { values.add(row).write(value.unwrap_or(fallback)) };
+    for (place, value) in values.iter_mut().zip(read(rows)) {
+        place.write(value.unwrap_or(fallback));
     }
     length
 }
@@ -519,19 +482,17 @@ unsafe fn copy<T: Copy, I: Iterator<Item = Option<T>>>(
 /// Where all rows have a value and lie there as a slice of one of these types: a loop that
 /// the compiler makes vectors of.
 macro_rules! widen {
-    ($column:ident, $first:ident, $values:ident, $count:ident, $wide:ty, $($type:ty),+) => {
+    ($column:ident, $first:ident, $values:ident, $wide:ty, $($type:ty),+) => {
         if cfg!(not(feature = "small"))
-            && !$values.is_null()
-            && let Ok(column) = view_of($column)
+            && let Ok(column) = $column.view()
         {
             $(
                 if let Some(slice) = column.as_slice::<$type>() {
                     let rows = slice.get($first..).unwrap_or(&[]);
-                    let length = rows.len().min($count);
-                    for (row, &value) in rows[..length].iter().enumerate() {
-                        $values.add(row).write(value as $wide);
+                    for (place, &value) in $values.iter_mut().zip(rows) {
+                        place.write(value as $wide);
                     }
-                    return length;
+                    return rows.len().min($values.len());
                 }
             )+
         }
@@ -552,23 +513,21 @@ fn is_of_time(column: ColumnType) -> bool {
 /// Memory: writes to `values`. NULL: 0. Errors: 0, what is damaged `fallback`.
 /// Threads: a read. Returns how many were written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_i64s(
-    column: *const livebuf_column,
+pub extern "C" fn livebuf_column_i64s(
+    column: In<livebuf_column>,
     first: usize,
-    values: *mut i64,
+    mut values: Buffer<i64>,
     count: usize,
     fallback: i64,
 ) -> usize {
-    // SAFETY: the caller's word.
-    unsafe {
-        widen!(column, first, values, count, i64, i8, i16, i32, i64, u8, u16, u32);
-        if view_of(column).is_ok_and(|column| is_of_time(column.column_type())) {
-            return copy(column, first, values, count, fallback, |rows| {
-                (0..rows.len()).map(move |row| units(&rows.get(row).ok()??.as_extended().ok()??))
-            });
-        }
-        copy(column, first, values, count, fallback, |rows| rows.i64s())
+    let values = values.room(count);
+    widen!(column, first, values, i64, i8, i16, i32, i64, u8, u16, u32);
+    if column.view().is_ok_and(|column| is_of_time(column.column_type())) {
+        return copy(column, first, values, fallback, |rows| {
+            (0..rows.len()).map(move |row| units(&rows.get(row).ok()??.as_extended().ok()??))
+        });
     }
+    copy(column, first, values, fallback, |rows| rows.i64s())
 }
 
 /// Copies numbers as doubles: of `count` rows from `first` on, as many as there are. Rows
@@ -577,18 +536,16 @@ pub unsafe extern "C" fn livebuf_column_i64s(
 /// Memory: writes to `values`. NULL: 0. Errors: 0, what is damaged `fallback`.
 /// Threads: a read. Returns how many were written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_f64s(
-    column: *const livebuf_column,
+pub extern "C" fn livebuf_column_f64s(
+    column: In<livebuf_column>,
     first: usize,
-    values: *mut f64,
+    mut values: Buffer<f64>,
     count: usize,
     fallback: f64,
 ) -> usize {
-    // SAFETY: the caller's word.
-    unsafe {
-        widen!(column, first, values, count, f64, f32, f64);
-        copy(column, first, values, count, fallback, |rows| rows.f64s())
-    }
+    let values = values.room(count);
+    widen!(column, first, values, f64, f32, f64);
+    copy(column, first, values, fallback, |rows| rows.f64s())
 }
 
 /// Copies views of text: of `count` rows from `first` on, as many as there are. Rows without
@@ -598,22 +555,20 @@ pub unsafe extern "C" fn livebuf_column_f64s(
 /// NULL: 0. Errors: 0, what is damaged is no text. Threads: a read. Returns how many were
 /// written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_strs(
-    column: *const livebuf_column,
+pub extern "C" fn livebuf_column_strs(
+    column: In<livebuf_column>,
     first: usize,
-    values: *mut livebuf_str,
+    mut values: Buffer<livebuf_str>,
     count: usize,
 ) -> usize {
-    // SAFETY: the caller's word.
-    let generation = unsafe { column.as_ref() }.map_or(0, |column| column.private_generation);
+    let generation = column.option().map_or(0, |column| column.private_generation);
     let read = |rows: View| {
         (0..rows.len()).map(move |row| {
             let text = rows.get(row).ok().flatten().and_then(|value| value.as_text_bytes().ok()?);
             Some(livebuf_str::of(text, generation))
         })
     };
-    // SAFETY: the caller's word.
-    unsafe { copy(column, first, values, count, livebuf_str::of(None, 0), read) }
+    copy(column, first, values.room(count), livebuf_str::of(None, 0), read)
 }
 
 /// The first row that holds this null, boolean, number, text, date, time, decimal or UUID; a
@@ -621,17 +576,12 @@ pub unsafe extern "C" fn livebuf_column_strs(
 ///
 /// Memory: none. NULL: -1. Errors: -1. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_find(
-    column: *const livebuf_column,
-    value: livebuf_new,
-) -> isize {
-    // SAFETY: the caller's word.
-    let found = unsafe { view_of(column) }.and_then(|column| {
+pub extern "C" fn livebuf_column_find(column: In<livebuf_column>, value: livebuf_new) -> isize {
+    let found = column.view().and_then(|column| {
         if let Some(integer) = value.integer() {
             return Ok(column.find(integer)?);
         }
-        // SAFETY: the caller's word.
-        let wanted: New<'_> = unsafe { value.convert(&UnderEdit::NONE) }?;
+        let wanted: New<'_> = value.convert(&UnderEdit::NONE)?;
         Ok(column.find(Scalar::try_from(wanted)?)?)
     });
     found.ok().flatten().map_or(-1, |row| row as isize)

@@ -3,7 +3,7 @@
 //! A context is a `livebuf_doc` on the heap with what owns its memory behind it, so all
 //! calls of the buffer API work on it. When the document grows, the editor asks the owner.
 
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::{c_char, c_void};
 use core::mem::{MaybeUninit, size_of};
 use core::ptr;
 use std::alloc::{Layout, alloc, dealloc, realloc};
@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use livebuf::mapped::{MappedFile, MappedStorage};
 use livebuf::{Doc, Editor, Error, ErrorKind, Storage, layout};
 
+use crate::args::{Array, In, InOut, Out, Terminated};
 use crate::document::{
-    GrowResult, Memory, Owner, bytes_of, edit, guard, livebuf_doc, livebuf_stats, read_only,
+    GrowResult, Memory, Owner, edit, guard, livebuf_doc, livebuf_stats, read_only,
 };
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
@@ -59,7 +60,8 @@ unsafe extern "C" fn system_reallocate(
     new_size: usize,
 ) -> *mut c_void {
     match (layout_of(old_size), layout_of(new_size)) {
-        // SAFETY: the block was allocated with this layout, as the caller keeps count.
+        // SAFETY: `Keeper` has the block with the size that it was allocated with, and C gives the
+        // size back together with the block. That is this layout.
         (Some(old), Some(new)) => unsafe { realloc(block.cast(), old, new.size()) }.cast(),
         _ => ptr::null_mut(),
     }
@@ -67,7 +69,7 @@ unsafe extern "C" fn system_reallocate(
 
 unsafe extern "C" fn system_release(_user: *mut c_void, block: *mut c_void, size: usize) {
     if let Some(layout) = layout_of(size) {
-        // SAFETY: as above.
+        // SAFETY: as in `system_reallocate`, the block was allocated with this layout.
         unsafe { dealloc(block.cast(), layout) };
     }
 }
@@ -84,13 +86,9 @@ fn refused(size: u64) -> Error {
 }
 
 impl livebuf_allocator {
-    /// The caller's allocator, or the system's for NULL.
-    ///
-    /// # Safety
-    /// `allocator` is NULL or good for reading.
-    pub(crate) unsafe fn given(allocator: *const livebuf_allocator) -> Result<Self> {
-        // SAFETY: the caller's word.
-        match unsafe { allocator.as_ref() } {
+    /// C's allocator, or the system's for NULL.
+    pub(crate) fn given(allocator: In<livebuf_allocator>) -> Result<Self> {
+        match allocator.option() {
             None => Ok(SYSTEM),
             Some(given) if given.allocate.is_none() || given.release.is_none() => Err(NULL),
             Some(given) => Ok(*given),
@@ -99,7 +97,7 @@ impl livebuf_allocator {
 
     fn take(&self, size: usize) -> Block {
         let block = match self.allocate {
-            // SAFETY: the caller's function, called as promised.
+            // SAFETY: C gave the function to be called so, with this pointer.
             Some(allocate) => unsafe { allocate(self.user, size) },
             None => ptr::null_mut(),
         };
@@ -112,7 +110,8 @@ impl livebuf_allocator {
         if let Some(release) = self.release
             && !block.is_null()
         {
-            // SAFETY: passed on.
+            // SAFETY: the block came from `allocate` or `reallocate` with this size, as this
+            // function's caller knows.
             unsafe { release(self.user, block.cast(), size) };
         }
     }
@@ -123,13 +122,14 @@ impl livebuf_allocator {
         if let Some(reallocate) = self.reallocate
             && !block.is_null()
         {
-            // SAFETY: passed on.
+            // SAFETY: the block is of this allocator and size, as this function's caller knows.
             let moved = unsafe { reallocate(self.user, block.cast(), old, new) };
             return if moved.is_null() { Err(refused(new as u64)) } else { Ok(moved.cast()) };
         }
         let moved = self.take(new)?;
         if !block.is_null() {
-            // SAFETY: both are good for `old` bytes, and are not the same.
+            // SAFETY: the old block has `old` bytes and the new one `new`. They do not overlap, since
+            // the allocator gave both, and the old one is not used again.
             unsafe {
                 ptr::copy_nonoverlapping(block, moved, old.min(new));
                 self.give_back(block, old);
@@ -141,7 +141,7 @@ impl livebuf_allocator {
     /// A copy of bytes in a block of their length.
     pub(crate) fn copy(&self, bytes: &[u8]) -> Block {
         let block = self.take(bytes.len())?;
-        // SAFETY: new, and of that length.
+        // SAFETY: the block is new and of that length, so it overlaps nothing.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), block, bytes.len()) };
         Ok(block)
     }
@@ -181,13 +181,14 @@ const LARGE: u64 = 1 << 20;
 /// # Safety
 /// `owner` is the first field of a `Keeper`.
 unsafe fn grow_block(owner: *mut Owner, memory: &mut Memory, capacity: u64) -> GrowResult {
-    // SAFETY: the caller's word.
+    // SAFETY: `Keeper::memory` gave the owner, which is its first field. During an edit nobody else
+    // looks at the keeper.
     let keeper = unsafe { &mut *owner.cast::<Keeper>() };
     let held = keeper.size as u64;
     let more = if held < LARGE { held } else { held / 4 };
     let ahead = (held + more).clamp(256, layout::MAX_DOCUMENT);
     let size = usize::try_from(capacity.max(ahead)).map_err(|_| refused(capacity))?;
-    // SAFETY: the block is the allocator's.
+    // SAFETY: the keeper has the block and its size from this allocator.
     let block = unsafe { keeper.allocator.resize(keeper.block, keeper.size, size) }?;
     (keeper.block, keeper.size) = (block, size);
     (memory.pointer, memory.capacity) = (block, size);
@@ -197,7 +198,7 @@ unsafe fn grow_block(owner: *mut Owner, memory: &mut Memory, capacity: u64) -> G
 /// # Safety
 /// As [`grow_block`].
 unsafe fn grow_file(owner: *mut Owner, memory: &mut Memory, capacity: u64) -> GrowResult {
-    // SAFETY: the caller's word.
+    // SAFETY: as in `grow_block`.
     let keeper = unsafe { &mut *owner.cast::<Keeper>() };
     let Holds::Edited(storage) = &mut keeper.holds else { return Err(refused(capacity)) };
     let grown = storage.grow(capacity);
@@ -219,7 +220,7 @@ impl Context {
         let keeper =
             Keeper { owner: Owner { grow }, allocator, block: ptr::null_mut(), size: 0, holds };
         let context = place.cast::<Context>();
-        // SAFETY: new memory of that size; the keeper is written before it is used.
+        // SAFETY: this is new memory of that size. The keeper is written before it is used.
         let opened = unsafe {
             let kept = &raw mut (*context).keeper;
             kept.write(keeper);
@@ -227,12 +228,12 @@ impl Context {
         };
         match opened {
             Ok(doc) => {
-                // SAFETY: as above.
+                // SAFETY: as above, the memory is for a context.
                 unsafe { (&raw mut (*context).doc).write(doc.kept()) };
                 Ok(context.cast())
             }
             Err(error) => {
-                // SAFETY: the keeper is whole, the document was never made.
+                // SAFETY: the keeper was written, and nobody else knows of the context.
                 unsafe { Context::release(context) };
                 Err(error)
             }
@@ -242,11 +243,12 @@ impl Context {
     /// Gives back all but the document, which needs nothing.
     ///
     /// # Safety
-    /// The context was made here, and is not used again.
+    /// `make` made it, and it is not used again.
     unsafe fn release(context: *mut Context) {
-        // SAFETY: the caller's word.
+        // SAFETY: `make` wrote the keeper, and nobody uses the place from here on.
         let keeper = unsafe { (&raw mut (*context).keeper).read() };
-        // SAFETY: blocks of this allocator, with their sizes.
+        // SAFETY: `make` and `Keeper::allocated` took both blocks from this allocator, of these
+        // sizes.
         unsafe {
             keeper.allocator.give_back(keeper.block, keeper.size);
             keeper.allocator.give_back(context.cast(), size_of::<Context>());
@@ -255,21 +257,20 @@ impl Context {
 
     /// The context that this document is part of; none for one of the caller's own, which has
     /// nothing behind it.
-    ///
-    /// # Safety
-    /// `doc` is NULL or a document.
-    unsafe fn of<'c>(doc: *mut livebuf_doc) -> Option<&'c mut Context> {
-        // SAFETY: the caller's word.
-        let is_kept = unsafe { doc.as_ref() }.is_some_and(livebuf_doc::is_kept);
-        // SAFETY: documents are kept by contexts alone, whose first field they are.
-        if is_kept { Some(unsafe { &mut *doc.cast() }) } else { None }
+    fn of(doc: &mut InOut<livebuf_doc>) -> Option<&mut Context> {
+        let context = doc.address().cast_mut().cast();
+        let is_kept = doc.option().is_some_and(livebuf_doc::is_kept);
+        // SAFETY: documents are kept by contexts alone, whose first field they are. C has the
+        // pointer that `make` returned. The document is borrowed as long as the context is.
+        is_kept.then(|| unsafe { &mut *context })
     }
 }
 
 impl Keeper {
     fn memory(&mut self) -> Memory {
         let owner = &raw mut *self as *mut Owner;
-        Memory::of(self.block, self.size, owner)
+        // SAFETY: the keeper and its block are there as long as the document is.
+        unsafe { Memory::of(self.block, self.size, owner) }
     }
 
     /// Memory for a document from the allocator.
@@ -281,48 +282,29 @@ impl Keeper {
 }
 
 /// What was made, or NULL and the reason in `error`.
-///
-/// # Safety
-/// `error` is NULL or good for writing.
-pub(crate) unsafe fn hand_out<T>(made: Result<*mut T>, error: *mut livebuf_error) -> *mut T {
-    let (made, what) = match made {
-        Ok(made) => (made, livebuf_error::NONE),
-        Err(what) => (ptr::null_mut(), what),
-    };
-    // SAFETY: the caller's word.
-    if let Some(error) = unsafe { error.as_mut() } {
-        *error = what;
-    }
-    made
+pub(crate) fn hand_out<T>(made: Result<*mut T>, error: Out<livebuf_error>) -> *mut T {
+    error.put(made.err().unwrap_or(livebuf_error::NONE));
+    made.unwrap_or(ptr::null_mut())
 }
 
 /// The same with the reason in the error of a document.
-///
-/// # Safety
-/// `doc` is NULL or a document that nobody else uses now.
-pub(crate) unsafe fn hand_out_of<T>(made: Result<*mut T>, doc: *mut livebuf_doc) -> *mut T {
+pub(crate) fn hand_out_of<T>(made: Result<*mut T>, mut doc: InOut<livebuf_doc>) -> *mut T {
     made.unwrap_or_else(|error| {
-        // SAFETY: the caller's word.
-        if let Some(doc) = unsafe { doc.as_mut() } {
+        if let Some(doc) = doc.option_mut() {
             doc.status(Err(error));
         }
         ptr::null_mut()
     })
 }
 
-/// A copy of bytes for the caller, and how many they are.
-///
-/// # Safety
-/// `allocator` is NULL or good for reading, `length` NULL or good for writing.
-pub(crate) unsafe fn copy_out(
+/// A copy of bytes for C, and how many they are.
+pub(crate) fn copy_out(
     bytes: &[u8],
-    allocator: *const livebuf_allocator,
-    length: *mut usize,
+    allocator: In<livebuf_allocator>,
+    length: Out<usize>,
 ) -> Result<*mut u8> {
-    // SAFETY: the caller's word.
-    let (allocator, length) =
-        unsafe { (livebuf_allocator::given(allocator)?, length.as_mut().ok_or(NULL)?) };
-    *length = bytes.len();
+    let allocator = livebuf_allocator::given(allocator)?;
+    length.some()?.put(bytes.len());
     Ok(allocator.copy(bytes)?)
 }
 
@@ -336,12 +318,11 @@ const FIRST: usize = 256;
 /// stands for the system's; `error` if it is not wanted. Errors: NULL, with LIVEBUF_IO where
 /// memory was refused. Threads: any; each document by one at a time.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_create(
-    allocator: *const livebuf_allocator,
-    error: *mut livebuf_error,
+pub extern "C" fn livebuf_create(
+    allocator: In<livebuf_allocator>,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
-    // SAFETY: passed on.
-    unsafe { livebuf_create_with_capacity(0, allocator, error) }
+    livebuf_create_with_capacity(0, allocator, error)
 }
 
 /// The same with memory for a document of `capacity` bytes from the start: until it is
@@ -351,14 +332,13 @@ pub unsafe extern "C" fn livebuf_create(
 /// Memory: as livebuf_create. NULL: as livebuf_create. Errors: as livebuf_create, and
 /// LIVEBUF_DOCUMENT_LIMIT for more than a document may use. Threads: as livebuf_create.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_create_with_capacity(
+pub extern "C" fn livebuf_create_with_capacity(
     capacity: usize,
-    allocator: *const livebuf_allocator,
-    error: *mut livebuf_error,
+    allocator: In<livebuf_allocator>,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
     let make = || {
-        // SAFETY: the caller's word.
-        let allocator = unsafe { livebuf_allocator::given(allocator) }?;
+        let allocator = livebuf_allocator::given(allocator)?;
         if capacity as u64 > layout::MAX_DOCUMENT {
             let most = layout::MAX_DOCUMENT;
             return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, most).into());
@@ -368,8 +348,7 @@ pub unsafe extern "C" fn livebuf_create_with_capacity(
             Ok(livebuf_doc::with_editor(Editor::create(memory)?))
         })
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(make(), error) }
+    hand_out(make(), error)
 }
 
 /// A document that manages its memory, with a copy of these bytes. Untrusted: an edit that needs
@@ -379,23 +358,17 @@ pub unsafe extern "C" fn livebuf_create_with_capacity(
 /// `bytes` LIVEBUF_NULL_ARGUMENT. Errors: NULL: what is wrong with the header, LIVEBUF_IO.
 /// Threads: as livebuf_create.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_from_bytes(
-    bytes: *const u8,
+pub extern "C" fn livebuf_from_bytes(
+    bytes: Array<u8>,
     length: usize,
-    allocator: *const livebuf_allocator,
-    error: *mut livebuf_error,
+    allocator: In<livebuf_allocator>,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
     let make = || {
-        if bytes.is_null() {
-            return Err(NULL);
-        }
-        // SAFETY: the caller's word.
-        let (allocator, bytes) =
-            unsafe { (livebuf_allocator::given(allocator)?, bytes_of(bytes, length)?) };
-        copied(allocator, bytes)
+        let bytes = bytes.some()?;
+        copied(livebuf_allocator::given(allocator)?, bytes.bytes(length)?)
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(make(), error) }
+    hand_out(make(), error)
 }
 
 /// A copy, which manages its memory, of any document, also of one in your memory. It is trusted
@@ -406,15 +379,13 @@ pub unsafe extern "C" fn livebuf_from_bytes(
 /// LIVEBUF_NULL_ARGUMENT. Errors: NULL: LIVEBUF_NOT_OPEN, LIVEBUF_IO where memory was refused.
 /// Threads: a read of `doc`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_clone(
-    doc: *const livebuf_doc,
-    allocator: *const livebuf_allocator,
-    error: *mut livebuf_error,
+pub extern "C" fn livebuf_clone(
+    doc: In<livebuf_doc>,
+    allocator: In<livebuf_allocator>,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
     let make = || {
-        // SAFETY: the caller's word.
-        let (allocator, doc) =
-            unsafe { (livebuf_allocator::given(allocator)?, doc.as_ref().ok_or(NULL)?) };
+        let (allocator, doc) = (livebuf_allocator::given(allocator)?, doc.get()?);
         match doc.editor() {
             Ok(editor) => Context::make(allocator, Holds::Nothing, |keeper| {
                 let memory = keeper.allocated(editor.as_bytes().len().max(FIRST))?;
@@ -423,8 +394,7 @@ pub unsafe extern "C" fn livebuf_clone(
             Err(_) => copied(allocator, doc.view()?.as_bytes()),
         }
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(make(), error) }
+    hand_out(make(), error)
 }
 
 fn copied(allocator: livebuf_allocator, bytes: &[u8]) -> Result<*mut livebuf_doc> {
@@ -438,21 +408,19 @@ fn copied(allocator: livebuf_allocator, bytes: &[u8]) -> Result<*mut livebuf_doc
 
 /// The same with what a document of this process holds, which stays trusted.
 #[cfg(feature = "json")]
-pub(crate) unsafe fn made(
+pub(crate) fn made(
     document: Result<livebuf::DocBuf>,
-    allocator: *const livebuf_allocator,
-    error: *mut livebuf_error,
+    allocator: In<livebuf_allocator>,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
     let make = || {
-        // SAFETY: the caller's word.
-        let (allocator, document) = (unsafe { livebuf_allocator::given(allocator) }?, document?);
+        let (allocator, document) = (livebuf_allocator::given(allocator)?, document?);
         Context::make(allocator, Holds::Nothing, |keeper| {
             let memory = keeper.allocated(document.as_bytes().len().max(FIRST))?;
             Ok(livebuf_doc::with_editor(document.copy_to(memory)?))
         })
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(make(), error) }
+    hand_out(make(), error)
 }
 
 /// A document over the caller's bytes, to be read only.
@@ -461,30 +429,21 @@ pub(crate) unsafe fn made(
 /// livebuf_from_bytes. Errors: NULL: what is wrong with the header, LIVEBUF_IO. Threads: any
 /// number may read at once.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_borrow(
-    bytes: *const u8,
+pub extern "C" fn livebuf_borrow(
+    bytes: Array<u8>,
     length: usize,
-    allocator: *const livebuf_allocator,
-    error: *mut livebuf_error,
+    allocator: In<livebuf_allocator>,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
     let make = || {
-        // SAFETY: the caller's word.
-        let allocator = unsafe { livebuf_allocator::given(allocator) }?;
-        // SAFETY: the caller's word.
-        Context::make(allocator, Holds::Nothing, |_| unsafe { read_only(bytes, length) })
+        let allocator = livebuf_allocator::given(allocator)?;
+        Context::make(allocator, Holds::Nothing, |_| read_only(bytes, length))
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(make(), error) }
+    hand_out(make(), error)
 }
 
-/// # Safety
-/// `path` is NULL or ends with NUL.
-pub(crate) unsafe fn path_of(path: *const c_char) -> Result<PathBuf> {
-    if path.is_null() {
-        return Err(NULL);
-    }
-    // SAFETY: the caller's word.
-    let bytes = unsafe { CStr::from_ptr(path) }.to_bytes();
+pub(crate) fn path_of(path: Terminated<c_char>) -> Result<PathBuf> {
+    let bytes = path.bytes()?;
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt;
@@ -515,20 +474,18 @@ pub(crate) fn from_io(error: io::Error) -> livebuf_error {
 /// LIVEBUF_NULL_ARGUMENT. Errors: NULL: LIVEBUF_IO with the system's number, what is wrong
 /// with the header. Threads: as livebuf_create.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_load_file(
-    path: *const c_char,
-    allocator: *const livebuf_allocator,
-    error: *mut livebuf_error,
+pub extern "C" fn livebuf_load_file(
+    path: Terminated<c_char>,
+    allocator: In<livebuf_allocator>,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
     let make = || {
-        // SAFETY: the caller's word.
-        let (allocator, path) = unsafe { (livebuf_allocator::given(allocator)?, path_of(path)?) };
+        let (allocator, path) = (livebuf_allocator::given(allocator)?, path_of(path)?);
         // Mapped for as long as it is copied, under the lock of `livebuf_map_file`.
         let file = MappedFile::open(path).map_err(from_io)?;
         copied(allocator, file.as_bytes())
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(make(), error) }
+    hand_out(make(), error)
 }
 
 /// How a file is mapped.
@@ -552,14 +509,13 @@ pub enum livebuf_map_mode {
 /// with the system's number (11 for a file that another process holds), what is wrong with
 /// the header, LIVEBUF_UNSUPPORTED for other modes. Threads: as livebuf_create.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_map_file(
-    path: *const c_char,
+pub extern "C" fn livebuf_map_file(
+    path: Terminated<c_char>,
     mode: u32,
-    error: *mut livebuf_error,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
     let make = || {
-        // SAFETY: the caller's word.
-        let path = unsafe { path_of(path) }?;
+        let path = path_of(path)?;
         let holds = match mode {
             0 => Holds::Mapped(MappedFile::open(path).map_err(from_io)?),
             1 => Holds::Edited(MappedStorage::open(path).map_err(from_io)?),
@@ -572,23 +528,23 @@ pub unsafe extern "C" fn livebuf_map_file(
                 Holds::Edited(storage) => {
                     let bytes = storage.bytes_mut();
                     let (pointer, capacity) = (bytes.as_mut_ptr(), bytes.len());
-                    let memory = Memory::of(pointer, capacity, owner);
+                    // SAFETY: the mapping belongs to the keeper, as the owner does, and is there as
+                    // long as the document is. Only the document uses its bytes.
+                    let memory = unsafe { Memory::of(pointer, capacity, owner) };
                     let new = mode == livebuf_map_mode::LIVEBUF_MAP_CREATE as u32;
                     let editor =
                         if new { Editor::create(memory) } else { Editor::open_unvalidated(memory) };
                     Ok(livebuf_doc::with_editor(editor?))
                 }
                 Holds::Mapped(file) => {
-                    let bytes = file.as_bytes();
-                    // SAFETY: mapped for as long as the context is.
-                    unsafe { read_only(bytes.as_ptr(), bytes.len()) }
+                    // SAFETY: the mapping is there as long as the context is.
+                    unsafe { livebuf_doc::reader(file.as_bytes()) }
                 }
                 Holds::Nothing => Err(NULL),
             }
         })
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(guard(make), error) }
+    hand_out(guard(make), error)
 }
 
 /// Waits until a mapped file's edits are on the disk; for other documents nothing is done, those
@@ -599,22 +555,18 @@ pub unsafe extern "C" fn livebuf_map_file(
 /// file's: livebuf_save_file saves the document elsewhere). Threads: a read.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_flush(doc: *mut livebuf_doc) -> livebuf_status {
-    // SAFETY: the caller's word.
-    match unsafe { Context::of(doc) } {
-        Some(context) => {
-            let result = match &context.keeper.holds {
-                Holds::Edited(storage) => storage.flush().map_err(from_io),
-                _ => Ok(()),
-            };
-            context.doc.status(result)
-        }
-        // SAFETY: the caller's word.
-        None => match unsafe { doc.as_ref() } {
-            Some(doc) if doc.is_open() => OK,
-            Some(_) => livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN).status,
-            None => NULL.status,
-        },
+pub extern "C" fn livebuf_flush(mut doc: InOut<livebuf_doc>) -> livebuf_status {
+    if let Some(context) = Context::of(&mut doc) {
+        let result = match &context.keeper.holds {
+            Holds::Edited(storage) => storage.flush().map_err(from_io),
+            _ => Ok(()),
+        };
+        return context.doc.status(result);
+    }
+    match doc.option() {
+        Some(doc) if doc.is_open() => OK,
+        Some(_) => livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN).status,
+        None => NULL.status,
     }
 }
 
@@ -632,15 +584,13 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
 /// read, but for `doc->error`.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_save_file(
-    doc: *mut livebuf_doc,
-    path: *const c_char,
+pub extern "C" fn livebuf_save_file(
+    mut doc: InOut<livebuf_doc>,
+    path: Terminated<c_char>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
+    let Some(doc) = doc.option_mut() else { return NULL.status };
     let save = || {
-        // SAFETY: the caller's word.
-        let path = unsafe { path_of(path) }?;
+        let path = path_of(path)?;
         let bytes = doc.view()?.as_bytes();
         replace_file(&path, bytes)
     };
@@ -654,19 +604,17 @@ pub unsafe extern "C" fn livebuf_save_file(
 /// stands for the system's; `doc`, `length`: NULL. Errors: NULL, in `doc->error`.
 /// Threads: a read, but for `doc->error`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_export(
-    doc: *mut livebuf_doc,
-    allocator: *const livebuf_allocator,
-    length: *mut usize,
+pub extern "C" fn livebuf_export(
+    doc: InOut<livebuf_doc>,
+    allocator: In<livebuf_allocator>,
+    length: Out<usize>,
 ) -> *mut u8 {
     let export = || {
-        // SAFETY: the caller's word.
-        let bytes = unsafe { doc.as_ref() }.ok_or(NULL)?.view()?.as_bytes();
-        // SAFETY: the caller's word.
-        unsafe { copy_out(bytes, allocator, length) }
+        let bytes = doc.option().ok_or(NULL)?.view()?.as_bytes();
+        copy_out(bytes, allocator, length)
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out_of(export(), doc) }
+    let made = export();
+    hand_out_of(made, doc)
 }
 
 /// Frees what livebuf_export, livebuf_to_json_new and the calls that make deltas returned.
@@ -674,14 +622,9 @@ pub unsafe extern "C" fn livebuf_export(
 /// Memory: gives `block` of `size` bytes back to `allocator`. NULL: `allocator` stands for
 /// the system's; a NULL `block` is fine. Errors: none. Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_free(
-    allocator: *const livebuf_allocator,
-    block: *mut c_void,
-    size: usize,
-) {
-    // SAFETY: the caller's word.
-    if let Ok(allocator) = unsafe { livebuf_allocator::given(allocator) } {
-        // SAFETY: the caller's word.
+pub extern "C" fn livebuf_free(allocator: In<livebuf_allocator>, block: *mut c_void, size: usize) {
+    if let Ok(allocator) = livebuf_allocator::given(allocator) {
+        // SAFETY: the header asks C for a block that it got from here, with its size and allocator.
         unsafe { allocator.give_back(block.cast(), size) };
     }
 }
@@ -693,10 +636,9 @@ pub unsafe extern "C" fn livebuf_free(
 /// LIVEBUF_NULL_ARGUMENT. Errors: what is damaged, LIVEBUF_READ_ONLY, LIVEBUF_NO_SPACE.
 /// Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_compact(doc: *mut livebuf_doc) -> livebuf_status {
+pub extern "C" fn livebuf_compact(doc: InOut<livebuf_doc>) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.compact()?);
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// livebuf_validate_in with scratch memory from the system.
@@ -705,12 +647,10 @@ pub unsafe extern "C" fn livebuf_compact(doc: *mut livebuf_doc) -> livebuf_statu
 /// livebuf_validate_in. Threads: an edit.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_validate(doc: *mut livebuf_doc) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        let mut scratch = vec![0; crate::document::livebuf_scratch_size(doc)];
-        crate::document::livebuf_validate_in(doc, scratch.as_mut_ptr(), scratch.len())
-    }
+pub extern "C" fn livebuf_validate(mut doc: InOut<livebuf_doc>) -> livebuf_status {
+    let Some(doc) = doc.option_mut() else { return NULL.status };
+    let mut scratch = vec![0; doc.scratch_size()];
+    doc.validate_in(Ok(&mut scratch))
 }
 
 /// livebuf_get_stats_in with scratch memory from the system.
@@ -718,15 +658,13 @@ pub unsafe extern "C" fn livebuf_validate(doc: *mut livebuf_doc) -> livebuf_stat
 /// Memory: a quarter of the document while it runs. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as
 /// livebuf_get_stats_in. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_get_stats(
-    doc: *mut livebuf_doc,
-    stats: *mut livebuf_stats,
+pub extern "C" fn livebuf_get_stats(
+    mut doc: InOut<livebuf_doc>,
+    stats: Out<livebuf_stats>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        let mut scratch = vec![0; crate::document::livebuf_scratch_size(doc)];
-        crate::document::livebuf_get_stats_in(doc, scratch.as_mut_ptr(), scratch.len(), stats)
-    }
+    let Some(doc) = doc.option_mut() else { return NULL.status };
+    let mut scratch = vec![0; doc.scratch_size()];
+    doc.stats_in(Ok(&mut scratch), stats)
 }
 
 /// Ends a document of the context API, and frees its memory. A mapped file is cut to the
@@ -738,9 +676,8 @@ pub unsafe extern "C" fn livebuf_get_stats(
 /// Memory: `doc`, its values and text are gone. NULL: nothing is done. Errors: none. Threads:
 /// nobody else may use it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_destroy(doc: *mut livebuf_doc) {
-    // SAFETY: the caller's word.
-    let Some(context) = (unsafe { Context::of(doc) }) else { return };
+pub extern "C" fn livebuf_destroy(mut doc: InOut<livebuf_doc>) {
+    let Some(context) = Context::of(&mut doc) else { return };
     context.doc.end_editor();
     let used = context.doc.length as u64;
     if let Holds::Edited(storage) = core::mem::replace(&mut context.keeper.holds, Holds::Nothing) {
@@ -748,6 +685,6 @@ pub unsafe extern "C" fn livebuf_destroy(doc: *mut livebuf_doc) {
         let _ = guard(|| storage.finish(used).map_err(from_io));
     }
     context.doc.private_state = 0;
-    // SAFETY: made here, by the caller's word, and not used again.
+    // SAFETY: `make` made it, and C does not use a document again that it destroyed.
     unsafe { Context::release(context) };
 }

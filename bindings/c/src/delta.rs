@@ -8,9 +8,10 @@ use core::{ptr, slice};
 
 use livebuf::{Delta, DeltaError, Editor, History, Recorder, State};
 
+use crate::args::{Array, In, InOut, Out, Owned};
 use crate::context::{copy_out, hand_out, hand_out_of, livebuf_allocator};
-use crate::document::{Memory, bytes_of, edit, guard, livebuf_doc, tell};
-use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::document::{Memory, edit, guard, livebuf_doc, tell};
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// The recorder keeps overwritten bytes: the delta can be inverted.
 pub const LIVEBUF_DELTA_OLD: u32 = 1;
@@ -72,24 +73,18 @@ impl From<DeltaError> for livebuf_error {
 /// Memory: writes `*state`. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_STATE where it has
 /// none, or where an edit ended it; `*state` is zero then. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_get_state(
-    doc: *const livebuf_doc,
-    state: *mut livebuf_state,
+pub extern "C" fn livebuf_get_state(
+    doc: In<livebuf_doc>,
+    state: Out<livebuf_state>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let (Some(doc), Some(state)) = (unsafe { (doc.as_ref(), state.as_mut()) }) else {
-        return NULL.status;
+    let (Some(doc), false) = (doc.option(), state.is_null()) else { return NULL.status };
+    let (found, status) = match doc.view().map(|view| view.state()) {
+        Ok(Some(found)) => (found.into(), OK),
+        Ok(None) => (livebuf_state::default(), livebuf_code::LIVEBUF_NO_STATE as livebuf_status),
+        Err(error) => (livebuf_state::default(), error.status),
     };
-    *state = livebuf_state::default();
-    let found = doc.view().map(|view| view.state());
-    match found {
-        Ok(Some(found)) => {
-            *state = found.into();
-            livebuf_code::LIVEBUF_OK as livebuf_status
-        }
-        Ok(None) => livebuf_code::LIVEBUF_NO_STATE as livebuf_status,
-        Err(error) => error.status,
-    }
+    state.put(found);
+    status
 }
 
 /// Gives the document a state, from which deltas can lead on: this one, or a random one. Copies
@@ -98,15 +93,12 @@ pub unsafe extern "C" fn livebuf_get_state(
 /// Memory: the first state takes 16 to 48 bytes of the document. NULL: `state` for a random one;
 /// `doc` LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_SPACE, LIVEBUF_READ_ONLY. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_state(
-    doc: *mut livebuf_doc,
-    state: *const livebuf_state,
+pub extern "C" fn livebuf_set_state(
+    doc: InOut<livebuf_doc>,
+    state: In<livebuf_state>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let state = unsafe { state.as_ref() };
-    let state = state.map_or_else(State::random, |state| State::from_bytes(state.bytes));
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, |editor| Ok(editor.set_state(state)?)) }
+    let state = state.option().map_or_else(State::random, |state| State::from_bytes(state.bytes));
+    edit(doc, |editor| Ok(editor.set_state(state)?))
 }
 
 /// A recorder on the heap that a document's memory tells of changes. It has a place of its own:
@@ -136,13 +128,14 @@ impl Watch {
 
     /// Puts another recorder in its place.
     fn replace(&self, recorder: Recorder) -> Recorder {
-        // SAFETY: made by `begin`, and used by `note` alone, which does not run now.
+        // SAFETY: `begin` put it on the heap. Beside this type `note` alone uses it, which runs
+        // during edits only.
         core::mem::replace(unsafe { &mut *self.0 }, recorder)
     }
 
     /// Whether the document, of this length now, was changed.
     fn is_pending(&self, length: u64) -> bool {
-        // SAFETY: as above.
+        // SAFETY: as in `replace`.
         let recorder = unsafe { &*self.0 };
         recorder.has_changes(length)
     }
@@ -154,7 +147,8 @@ impl Watch {
         {
             tell(editor, None, ptr::null_mut());
         }
-        // SAFETY: made by `begin`, and nobody is told of it any more.
+        // SAFETY: `begin` put it on the heap, and no document tells it of changes any more: this one
+        // was asked, and a document that is closed or gone tells nobody.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
@@ -164,22 +158,16 @@ impl Watch {
 /// # Safety
 /// `user` is the recorder of a `Watch`; `bytes` are good up to the end of the change.
 unsafe extern "C" fn note(user: *mut c_void, bytes: *const u8, offset: usize, length: usize) {
-    // SAFETY: the caller's word.
+    // SAFETY: `Watch::begin` gave the recorder together with this function.
     let Some(recorder) = (unsafe { user.cast::<Recorder>().as_mut() }) else { return };
     // More is not looked at: it was no part of the document.
     let end = offset.saturating_add(length).min(recorder.base_length() as usize);
     if offset < end {
-        // SAFETY: the caller's word.
+        // SAFETY: a document is told of, whose bytes reach at least to the length that it had when the
+        // recorder began, or to the end of the change.
         let bytes = unsafe { slice::from_raw_parts(bytes, end) };
         recorder.will_change(bytes, offset as u64, (end - offset) as u64);
     }
-}
-
-/// # Safety
-/// `doc` is NULL or a document that nobody else uses now.
-unsafe fn editor_of<'d>(doc: *mut livebuf_doc) -> Result<&'d mut Editor<Memory>> {
-    // SAFETY: the caller's word.
-    unsafe { doc.as_mut() }.ok_or(NULL)?.editor_mut()
 }
 
 /// Notes the changes of a document to make a delta of them: got from livebuf_delta_begin.
@@ -197,13 +185,12 @@ pub struct livebuf_delta_recorder {
 /// (livebuf_set_state first), LIVEBUF_BAD_SEQUENCE where the document tells another one of its
 /// changes, or within a transaction, LIVEBUF_READ_ONLY. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_delta_begin(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_delta_begin(
+    mut doc: InOut<livebuf_doc>,
     flags: u32,
 ) -> *mut livebuf_delta_recorder {
     let begin = || {
-        // SAFETY: the caller's word.
-        let editor = unsafe { editor_of(doc) }?;
+        let editor = doc.get_mut()?.editor_mut()?;
         if editor.state().is_none() {
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_NO_STATE));
         }
@@ -215,8 +202,8 @@ pub unsafe extern "C" fn livebuf_delta_begin(
         let digest = flags & LIVEBUF_DELTA_DIGEST != 0;
         Ok(Box::into_raw(Box::new(livebuf_delta_recorder { watch, digest })))
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out_of(guard(begin), doc) }
+    let begun = guard(begin);
+    hand_out_of(begun, doc)
 }
 
 /// Makes a delta of what changed since livebuf_delta_begin, gives the document the state that it
@@ -229,33 +216,28 @@ pub unsafe extern "C" fn livebuf_delta_begin(
 /// transaction and where the recorder does not note this document's changes: it is not freed
 /// then, nor where an argument is NULL; LIVEBUF_NO_SPACE, LIVEBUF_IO. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_delta_end(
-    doc: *mut livebuf_doc,
-    recorder: *mut livebuf_delta_recorder,
-    allocator: *const livebuf_allocator,
-    length: *mut usize,
+pub extern "C" fn livebuf_delta_end(
+    doc: InOut<livebuf_doc>,
+    recorder: Owned<livebuf_delta_recorder>,
+    allocator: In<livebuf_allocator>,
+    length: Out<usize>,
 ) -> *mut u8 {
     let mut made = ptr::null_mut();
     let work = |editor: &mut Editor<Memory>| {
-        if recorder.is_null() || length.is_null() {
-            return Err(NULL);
-        }
-        // SAFETY: the caller's word.
-        unsafe { &*recorder }.watch.check(editor)?;
-        // SAFETY: the caller's word: `livebuf_delta_begin` made it so.
-        let livebuf_delta_recorder { watch, digest } = *unsafe { Box::from_raw(recorder) };
+        let known = recorder.option().ok_or(NULL)?;
+        length.some()?;
+        known.watch.check(editor)?;
+        let livebuf_delta_recorder { watch, digest } = *recorder.take().ok_or(NULL)?;
         let noted = watch.replace(Recorder::default());
         watch.end(Some(editor));
         let mut delta = Delta::make(editor, noted)?;
         if digest {
             delta.set_digest(editor.doc())?;
         }
-        // SAFETY: the caller's word.
-        made = unsafe { copy_out(&delta.to_bytes(), allocator, length) }?;
+        made = copy_out(&delta.to_bytes(), allocator, length)?;
         Ok(())
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) };
+    edit(doc, work);
     made
 }
 
@@ -265,14 +247,12 @@ pub unsafe extern "C" fn livebuf_delta_end(
 /// Memory: `recorder` is gone. NULL: `doc` where the document is gone; `recorder`: nothing is
 /// done. Errors: none. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_delta_cancel(
-    doc: *mut livebuf_doc,
-    recorder: *mut livebuf_delta_recorder,
+pub extern "C" fn livebuf_delta_cancel(
+    mut doc: InOut<livebuf_doc>,
+    recorder: Owned<livebuf_delta_recorder>,
 ) {
-    if !recorder.is_null() {
-        // SAFETY: the caller's word.
-        let (recorder, editor) = unsafe { (Box::from_raw(recorder), editor_of(doc)) };
-        recorder.watch.end(editor.ok());
+    if let Some(recorder) = recorder.take() {
+        recorder.watch.end(doc.option_mut().and_then(|doc| doc.editor_mut().ok()));
     }
 }
 
@@ -289,9 +269,9 @@ pub unsafe extern "C" fn livebuf_delta_cancel(
 /// LIVEBUF_NO_SPACE; LIVEBUF_BAD_SEQUENCE while the document has a history or makes a delta. The
 /// document is unchanged then. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_delta_apply(
-    doc: *mut livebuf_doc,
-    delta: *const u8,
+pub extern "C" fn livebuf_delta_apply(
+    doc: InOut<livebuf_doc>,
+    delta: Array<u8>,
     length: usize,
     flags: u32,
 ) -> livebuf_status {
@@ -300,25 +280,17 @@ pub unsafe extern "C" fn livebuf_delta_apply(
         if editor.storage().led.get() {
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_BAD_SEQUENCE));
         }
-        // SAFETY: the caller's word.
-        let delta = unsafe { read(delta, length) }?;
+        let delta = read(delta, length)?;
         Ok(match flags & LIVEBUF_DELTA_DIGEST {
             0 => delta.apply(editor),
             _ => delta.apply_checked(editor),
         }?)
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
-/// # Safety
-/// `delta` is NULL or good for `length` bytes.
-unsafe fn read(delta: *const u8, length: usize) -> Result<Delta> {
-    if delta.is_null() {
-        return Err(NULL);
-    }
-    // SAFETY: the caller's word.
-    Ok(Delta::from_bytes(unsafe { bytes_of(delta, length) }?)?)
+fn read(delta: Array<u8>, length: usize) -> Result<Delta> {
+    Ok(Delta::from_bytes(delta.some()?.bytes(length)?)?)
 }
 
 /// What a delta says.
@@ -347,21 +319,18 @@ pub struct livebuf_delta_info {
 /// Errors: LIVEBUF_NOT_A_DELTA, LIVEBUF_BAD_DELTA with the offset in the delta,
 /// LIVEBUF_UNSUPPORTED_VERSION; `*info` is zero then. Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_delta_read(
-    delta: *const u8,
+pub extern "C" fn livebuf_delta_read(
+    delta: Array<u8>,
     length: usize,
-    info: *mut livebuf_delta_info,
-    error: *mut livebuf_error,
+    info: Out<livebuf_delta_info>,
+    error: Out<livebuf_error>,
 ) -> livebuf_status {
     let look = || {
-        // SAFETY: the caller's word.
-        let info = unsafe { info.as_mut() }.ok_or(NULL)?;
-        *info = livebuf_delta_info::default();
-        // SAFETY: the caller's word.
-        let delta = unsafe { read(delta, length) }?;
+        info.some()?.put(livebuf_delta_info::default());
+        let delta = read(delta, length)?;
         let old = if delta.keeps_old() { LIVEBUF_DELTA_OLD } else { 0 };
         let digest = if delta.digest().is_some() { LIVEBUF_DELTA_DIGEST } else { 0 };
-        *info = livebuf_delta_info {
+        info.put(livebuf_delta_info {
             base: delta.base().into(),
             state: delta.state().into(),
             base_length: delta.base_length() as usize,
@@ -369,14 +338,11 @@ pub unsafe extern "C" fn livebuf_delta_read(
             ranges: delta.changes().count(),
             flags: old | digest,
             reserved: 0,
-        };
+        });
         Ok(())
     };
     let what = guard(look).err().unwrap_or(livebuf_error::NONE);
-    // SAFETY: the caller's word.
-    if let Some(error) = unsafe { error.as_mut() } {
-        *error = what;
-    }
+    error.put(what);
     what.status
 }
 
@@ -387,23 +353,20 @@ pub unsafe extern "C" fn livebuf_delta_read(
 /// LIVEBUF_WRONG_STATE where the second does not begin where the first ends; LIVEBUF_IO.
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_delta_compose(
-    first: *const u8,
+pub extern "C" fn livebuf_delta_compose(
+    first: Array<u8>,
     first_length: usize,
-    second: *const u8,
+    second: Array<u8>,
     second_length: usize,
-    allocator: *const livebuf_allocator,
-    length: *mut usize,
-    error: *mut livebuf_error,
+    allocator: In<livebuf_allocator>,
+    length: Out<usize>,
+    error: Out<livebuf_error>,
 ) -> *mut u8 {
     let make = || {
-        // SAFETY: the caller's word.
-        let (first, second) = unsafe { (read(first, first_length)?, read(second, second_length)?) };
-        // SAFETY: the caller's word.
-        unsafe { copy_out(&first.compose(&second)?.to_bytes(), allocator, length) }
+        let (first, second) = (read(first, first_length)?, read(second, second_length)?);
+        copy_out(&first.compose(&second)?.to_bytes(), allocator, length)
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(guard(make), error) }
+    hand_out(guard(make), error)
 }
 
 /// The delta that leads back: it takes the changes of this one back.
@@ -411,21 +374,18 @@ pub unsafe extern "C" fn livebuf_delta_compose(
 /// Memory, NULL, Threads: as livebuf_delta_compose. Errors: NULL: as livebuf_delta_read;
 /// LIVEBUF_NO_OLD_BYTES: record with LIVEBUF_DELTA_OLD; LIVEBUF_IO.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_delta_invert(
-    delta: *const u8,
+pub extern "C" fn livebuf_delta_invert(
+    delta: Array<u8>,
     delta_length: usize,
-    allocator: *const livebuf_allocator,
-    length: *mut usize,
-    error: *mut livebuf_error,
+    allocator: In<livebuf_allocator>,
+    length: Out<usize>,
+    error: Out<livebuf_error>,
 ) -> *mut u8 {
     let make = || {
-        // SAFETY: the caller's word.
-        let delta = unsafe { read(delta, delta_length) }?;
-        // SAFETY: the caller's word.
-        unsafe { copy_out(&delta.invert()?.to_bytes(), allocator, length) }
+        let delta = read(delta, delta_length)?;
+        copy_out(&delta.invert()?.to_bytes(), allocator, length)
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(guard(make), error) }
+    hand_out(guard(make), error)
 }
 
 /// Steps of a document that can be undone and redone: got from livebuf_history_begin.
@@ -474,7 +434,7 @@ impl livebuf_history {
             // document's memory told of every change. `is_sound` says that the document was
             // trusted before and after each step.
             (true, true) => unsafe { self.steps.undo_trusted(editor) },
-            // SAFETY: as above.
+            // SAFETY: as for `undo_trusted`.
             (true, false) => unsafe { self.steps.redo_trusted(editor) },
             (false, true) => self.steps.undo(editor),
             (false, false) => self.steps.redo(editor),
@@ -493,8 +453,8 @@ impl livebuf_history {
 /// Errors: NULL, and in `doc->error` LIVEBUF_BAD_SEQUENCE where the document tells another one of
 /// its changes, or within a transaction; LIVEBUF_READ_ONLY, LIVEBUF_NO_SPACE. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_history_begin(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_history_begin(
+    doc: InOut<livebuf_doc>,
     max_bytes: usize,
 ) -> *mut livebuf_history {
     let mut begun = ptr::null_mut();
@@ -511,26 +471,22 @@ pub unsafe extern "C" fn livebuf_history_begin(
         begun = Box::into_raw(Box::new(history));
         Ok(())
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) };
+    edit(doc, work);
     begun
 }
 
-/// # Safety
-/// As [`edit`]; `history` is NULL or a history that nobody else uses now.
-unsafe fn change(
-    doc: *mut livebuf_doc,
-    history: *mut livebuf_history,
+/// An edit of a document together with its history.
+fn change(
+    doc: InOut<livebuf_doc>,
+    mut history: InOut<livebuf_history>,
     work: impl FnOnce(&mut livebuf_history, &mut Editor<Memory>) -> Result<()>,
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| {
-        // SAFETY: the caller's word.
-        let history = unsafe { history.as_mut() }.ok_or(NULL)?;
+        let history = history.get_mut()?;
         history.watch.check(editor)?;
         work(history, editor)
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Makes one step of all edits since the last one. Where nothing changed, there is no step.
@@ -540,12 +496,11 @@ unsafe fn change(
 /// LIVEBUF_BAD_SEQUENCE within a transaction, and where the history is not this document's.
 /// Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_history_step(
-    doc: *mut livebuf_doc,
-    history: *mut livebuf_history,
+pub extern "C" fn livebuf_history_step(
+    doc: InOut<livebuf_doc>,
+    history: InOut<livebuf_history>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe { change(doc, history, livebuf_history::settle) }
+    change(doc, history, livebuf_history::settle)
 }
 
 /// Takes the last step back: the document's bytes are as they were before it. Edits since the last
@@ -554,39 +509,34 @@ pub unsafe extern "C" fn livebuf_history_step(
 /// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where there is no step;
 /// as livebuf_history_step. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_undo(
-    doc: *mut livebuf_doc,
-    history: *mut livebuf_history,
+pub extern "C" fn livebuf_undo(
+    doc: InOut<livebuf_doc>,
+    history: InOut<livebuf_history>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe { change(doc, history, |history, editor| history.go(editor, true)) }
+    change(doc, history, |history, editor| history.go(editor, true))
 }
 
 /// Does the step again that was undone last. An edit since then ends that.
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_undo.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_redo(
-    doc: *mut livebuf_doc,
-    history: *mut livebuf_history,
+pub extern "C" fn livebuf_redo(
+    doc: InOut<livebuf_doc>,
+    history: InOut<livebuf_history>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe { change(doc, history, |history, editor| history.go(editor, false)) }
+    change(doc, history, |history, editor| history.go(editor, false))
 }
 
 /// How many steps a history can undo (`redo`: redo) now; edits since the last step count as one.
 ///
 /// Memory: none. NULL: 0. Errors: none. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_history_count(
-    doc: *const livebuf_doc,
-    history: *const livebuf_history,
+pub extern "C" fn livebuf_history_count(
+    doc: In<livebuf_doc>,
+    history: In<livebuf_history>,
     redo: bool,
 ) -> usize {
-    // SAFETY: the caller's word.
-    let (Some(doc), Some(history)) = (unsafe { (doc.as_ref(), history.as_ref()) }) else {
-        return 0;
-    };
+    let (Some(doc), Some(history)) = (doc.option(), history.option()) else { return 0 };
     match (redo, history.watch.is_pending(doc.length as u64)) {
         (false, is_pending) => history.steps.undo_count() + usize::from(is_pending),
         (true, false) => history.steps.redo_count(),
@@ -601,23 +551,19 @@ pub unsafe extern "C" fn livebuf_history_count(
 /// system's, `error` if it is not wanted; others: NULL. Errors: NULL: LIVEBUF_NOT_FOUND where
 /// there was no step yet; LIVEBUF_IO. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_history_delta(
-    history: *const livebuf_history,
-    allocator: *const livebuf_allocator,
-    length: *mut usize,
-    error: *mut livebuf_error,
+pub extern "C" fn livebuf_history_delta(
+    history: In<livebuf_history>,
+    allocator: In<livebuf_allocator>,
+    length: Out<usize>,
+    error: Out<livebuf_error>,
 ) -> *mut u8 {
     let make = || {
-        // SAFETY: the caller's word.
-        let history = unsafe { history.as_ref() }.ok_or(NULL)?;
-        let last = history.last.as_ref();
+        let last = history.get()?.last.as_ref();
         let last = last.ok_or(livebuf_error::of(livebuf_code::LIVEBUF_NOT_FOUND))?;
         // Old bytes serve the history alone.
-        // SAFETY: the caller's word.
-        unsafe { copy_out(&last.without_old().to_bytes(), allocator, length) }
+        copy_out(&last.without_old().to_bytes(), allocator, length)
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(guard(make), error) }
+    hand_out(guard(make), error)
 }
 
 /// Ends a history: its steps are forgotten. The document stays as it is.
@@ -625,10 +571,11 @@ pub unsafe extern "C" fn livebuf_history_delta(
 /// Memory: `history` is gone. NULL: `doc` where the document is gone; `history`: nothing is done.
 /// Errors: none. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_history_end(doc: *mut livebuf_doc, history: *mut livebuf_history) {
-    if !history.is_null() {
-        // SAFETY: the caller's word.
-        let (history, editor) = unsafe { (Box::from_raw(history), editor_of(doc)) };
-        history.watch.end(editor.ok());
+pub extern "C" fn livebuf_history_end(
+    mut doc: InOut<livebuf_doc>,
+    history: Owned<livebuf_history>,
+) {
+    if let Some(history) = history.take() {
+        history.watch.end(doc.option_mut().and_then(|doc| doc.editor_mut().ok()));
     }
 }

@@ -12,6 +12,7 @@ use core::slice;
 
 use livebuf::{Doc, Editor, Error, ErrorKind, Limits, NodeId, Storage};
 
+use crate::args::{Array, Buffer, In, InOut, Out};
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// A document in memory, to be read or edited: the caller's own variable.
@@ -91,11 +92,17 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn fixed(pointer: *mut u8, capacity: usize) -> Memory {
-        Memory::of(pointer, capacity.min(isize::MAX as usize), core::ptr::null_mut())
+    /// Memory of C's, which is kept until the document is not used any more. It is not NULL.
+    pub(crate) fn fixed(buffer: Buffer<u8>, capacity: usize) -> Memory {
+        let capacity = capacity.min(isize::MAX as usize);
+        // SAFETY: C passes memory of this capacity, which the header asks it to keep.
+        unsafe { Memory::of(buffer.into_raw(), capacity, core::ptr::null_mut()) }
     }
 
-    pub(crate) fn of(pointer: *mut u8, capacity: usize, owner: *mut Owner) -> Memory {
+    /// # Safety
+    /// `pointer` is good for `capacity` bytes, which nobody else uses, for as long as the memory
+    /// is used. `owner` is NULL or there for as long.
+    pub(crate) unsafe fn of(pointer: *mut u8, capacity: usize, owner: *mut Owner) -> Memory {
         let user = Cell::new(core::ptr::null_mut());
         Memory {
             pointer,
@@ -112,7 +119,8 @@ impl Memory {
     #[inline(never)]
     fn call(&self, offset: u64, length: u64) {
         if let Some(on_change) = self.on_change.get() {
-            // SAFETY: the caller's function. Nothing here borrows the bytes meanwhile.
+            // SAFETY: C gave the function to be called so, with this pointer. Nothing here borrows
+            // the bytes meanwhile.
             unsafe { on_change(self.user.get(), self.pointer, offset as usize, length as usize) };
         }
     }
@@ -156,23 +164,22 @@ impl Storage for Memory {
 
     #[inline]
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the caller (or the owner) gave `capacity` bytes at `pointer`, which is
-        // not NULL, for as long as the document is used.
+        // SAFETY: who called `of` promised `capacity` bytes at `pointer`.
         unsafe { slice::from_raw_parts(self.pointer, self.capacity) }
     }
 
     #[inline]
     fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above; nobody else uses them during an edit.
+        // SAFETY: as in `bytes`; nobody else uses them during an edit.
         unsafe { slice::from_raw_parts_mut(self.pointer, self.capacity) }
     }
 
     #[cold]
     fn grow(&mut self, capacity: u64) -> GrowResult {
-        // SAFETY: an owner outlives its document.
+        // SAFETY: who called `of` promised that the owner is there.
         match unsafe { self.owner.as_ref() }.map(|owner| owner.grow) {
             Some(grow) => {
-                // SAFETY: the owner's own function.
+                // SAFETY: the function came with this owner, which is there.
                 unsafe { grow(self.owner, self, capacity) }
             }
             None => {
@@ -202,42 +209,14 @@ pub(crate) fn guard<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     work()
 }
 
-/// Bytes from a pointer that may be NULL where there are none.
-///
-/// # Safety
-/// `pointer` is NULL or good for `length` bytes for as long as they are used.
-#[inline]
-pub(crate) unsafe fn bytes_of<'b>(pointer: *const u8, length: usize) -> Result<&'b [u8]> {
-    match pointer.is_null() {
-        true if length == 0 => Ok(&[]),
-        true => Err(NULL),
-        // More cannot lie in memory, so the caller's word was wrong.
-        false if length > isize::MAX as usize => {
-            Err(livebuf_error::of(livebuf_code::LIVEBUF_OUT_OF_BOUNDS))
-        }
-        // SAFETY: not NULL, so good for `length` bytes by the caller's word.
-        false => Ok(unsafe { slice::from_raw_parts(pointer, length) }),
-    }
-}
-
-/// The same to be written.
-///
-/// # Safety
-/// As [`bytes_of`], and nobody else uses them.
-pub(crate) unsafe fn bytes_of_mut<'b>(pointer: *mut u8, length: usize) -> Result<&'b mut [u8]> {
-    // SAFETY: passed on.
-    unsafe { bytes_of(pointer, length) }?;
-    match length {
-        0 => Ok(&mut []),
-        // SAFETY: checked and promised as above.
-        _ => Ok(unsafe { slice::from_raw_parts_mut(pointer, length) }),
-    }
-}
-
 impl livebuf_doc {
-    /// A document that can be looked at, of these used bytes.
-    fn reader(bytes: &[u8]) -> livebuf_doc {
-        livebuf_doc {
+    /// A document that can be looked at, in these bytes.
+    ///
+    /// # Safety
+    /// The bytes stay as they are until the document is not used any more.
+    pub(crate) unsafe fn reader(bytes: &[u8]) -> Result<livebuf_doc> {
+        let bytes = Doc::open(bytes)?.as_bytes();
+        Ok(livebuf_doc {
             bytes: bytes.as_ptr(),
             length: bytes.len(),
             capacity: bytes.len(),
@@ -245,7 +224,7 @@ impl livebuf_doc {
             private_state: READS,
             error: livebuf_error::NONE,
             private_editor: [MaybeUninit::uninit(); EDITOR_WORDS],
-        }
+        })
     }
 
     /// One that is not open, for what failed to open.
@@ -293,39 +272,71 @@ impl livebuf_doc {
         }
     }
 
-    /// The used bytes.
+    /// The used bytes of a document that is open.
     #[inline]
-    pub(crate) fn used<'d>(&self) -> &'d [u8] {
-        // SAFETY: open documents hold what was checked when they were opened or renewed;
-        // others are not looked at (`view`).
+    pub(crate) fn used(&self) -> &[u8] {
+        // SAFETY: when the document was opened, and after each edit, these two were set to bytes
+        // that are there until the next edit. C never writes them.
         unsafe { slice::from_raw_parts(self.bytes, self.length) }
     }
 
     /// The document as the core sees it.
-    pub(crate) fn view<'d>(&self) -> Result<Doc<'d>> {
+    pub(crate) fn view(&self) -> Result<Doc<'_>> {
         if !self.is_open() {
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN));
         }
         Ok(Doc::open(self.used())?)
     }
 
+    /// Bytes of memory that [`validate_in`](Self::validate_in) and [`stats_in`](Self::stats_in)
+    /// need.
+    pub(crate) fn scratch_size(&self) -> usize {
+        self.view().map_or(0, |view| view.validate_scratch())
+    }
+
+    /// Validates the document, with this memory.
+    pub(crate) fn validate_in(&mut self, scratch: Result<&mut [u8]>) -> livebuf_status {
+        let result = scratch.and_then(|scratch| {
+            match self.editor_mut() {
+                Ok(editor) => editor.validate_in(scratch)?,
+                Err(_) => self.view()?.validate_in(scratch).map(|_| ())?,
+            }
+            Ok(())
+        });
+        self.status(result)
+    }
+
+    /// The same, and measures it.
+    pub(crate) fn stats_in(
+        &mut self,
+        scratch: Result<&mut [u8]>,
+        stats: Out<livebuf_stats>,
+    ) -> livebuf_status {
+        let result = scratch.and_then(|scratch| {
+            let found = self.view()?.stats_in(scratch)?;
+            stats.some()?.put(found.into());
+            Ok(())
+        });
+        self.status(result)
+    }
+
     /// The editor, for looking.
     pub(crate) fn editor(&self) -> Result<&Editor<Memory>> {
         match self.private_state {
-            // SAFETY: in this state it lies there.
+            // SAFETY: an editor was written there before this state was.
             EDITS => Ok(unsafe { &*self.private_editor.as_ptr().cast() }),
-            READS | KEPT => Err(livebuf_error::of(livebuf_code::LIVEBUF_READ_ONLY)),
-            _ => Err(livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN)),
+            state => Err(no_editor(state)),
         }
+    }
+
+    /// Whether an editor wrote or validated it.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.editor().is_ok_and(|editor| editor.is_trusted())
     }
 
     #[inline]
     pub(crate) fn editor_mut(&mut self) -> Result<&mut Editor<Memory>> {
-        match self.private_state {
-            // SAFETY: in this state it lies there.
-            EDITS => Ok(unsafe { &mut *self.private_editor.as_mut_ptr().cast() }),
-            _ => Err(self.editor().err().unwrap_or(NULL)),
-        }
+        editor_in(self.private_state, &mut self.private_editor)
     }
 
     /// Ends the editor of a document that lives no longer: open transactions are rolled back,
@@ -337,7 +348,7 @@ impl livebuf_doc {
         while editor.rollback_transaction().is_ok() {}
         self.renew();
         self.private_state = 0;
-        // SAFETY: it lay there until now, and the state says that it does no more.
+        // SAFETY: it lay there until now, and the state says that it does so no more.
         unsafe { self.private_editor.as_mut_ptr().cast::<Editor<Memory>>().drop_in_place() };
     }
 
@@ -366,26 +377,42 @@ impl livebuf_doc {
     }
 }
 
+/// The editor in these words of a document, by its state.
+#[inline]
+fn editor_in(
+    state: u32,
+    words: &mut [MaybeUninit<u64>; EDITOR_WORDS],
+) -> Result<&mut Editor<Memory>> {
+    match state {
+        // SAFETY: an editor was written there before this state was.
+        EDITS => Ok(unsafe { &mut *words.as_mut_ptr().cast() }),
+        _ => Err(no_editor(state)),
+    }
+}
+
+#[cold]
+fn no_editor(state: u32) -> livebuf_error {
+    livebuf_error::of(match state {
+        READS | KEPT => livebuf_code::LIVEBUF_READ_ONLY,
+        _ => livebuf_code::LIVEBUF_NOT_OPEN,
+    })
+}
+
 /// An edit: its status; the document keeps the error. What else it answers, `work` puts where
 /// it belongs: answers that are longer than a word go through memory, in pieces that a
 /// processor waits for.
-///
-/// # Safety
-/// `doc` is NULL or a document that nobody else uses now.
 #[inline]
-pub(crate) unsafe fn edit(
-    doc: *mut livebuf_doc,
+pub(crate) fn edit(
+    mut doc: InOut<livebuf_doc>,
     work: impl FnOnce(&mut Editor<Memory>) -> Result<()>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
-    let place = &raw mut doc.error;
-    let status = match doc.editor_mut() {
+    let Some(doc) = doc.option_mut() else { return NULL.status };
+    let place = &mut doc.error;
+    let status = match editor_in(doc.private_state, &mut doc.private_editor) {
         Ok(editor) => run(move || match work(editor) {
             Ok(()) => OK,
             Err(error) => {
-                // SAFETY: of the document, beside the editor.
-                unsafe { place.write(error) };
+                *place = error;
                 error.status
             }
         }),
@@ -412,51 +439,54 @@ fn run(work: impl FnOnce() -> livebuf_status) -> livebuf_status {
 }
 
 /// Puts a document, or the news that there is none, into the caller's variable.
-///
-/// # Safety
-/// `doc` is NULL or good for writing; what it holds is not looked at.
-pub(crate) unsafe fn place(doc: *mut livebuf_doc, made: Result<livebuf_doc>) -> livebuf_status {
+pub(crate) fn place(doc: Out<livebuf_doc>, made: Result<livebuf_doc>) -> livebuf_status {
     if doc.is_null() {
         return NULL.status;
     }
     let made = made.unwrap_or_else(livebuf_doc::closed);
     let status = made.error.status;
-    // SAFETY: the caller's word.
-    unsafe { doc.write(made) };
+    doc.put(made);
     status
 }
 
-/// The same for what can be edited, field by field: a document is long to copy, and messages
-/// are begun often.
-///
-/// # Safety
-/// As [`place`].
+/// The same for what can be edited.
 #[inline]
-pub(crate) unsafe fn place_editor<E: Into<livebuf_error>>(
-    doc: *mut livebuf_doc,
+pub(crate) fn place_editor<E: Into<livebuf_error>>(
+    doc: Out<livebuf_doc>,
     made: core::result::Result<Editor<Memory>, E>,
 ) -> livebuf_status {
-    if doc.is_null() {
-        return NULL.status;
+    match (doc.place(), made) {
+        (None, _) => NULL.status,
+        (_, Err(error)) => place(doc, Err(error.into())),
+        (Some(doc), Ok(editor)) => {
+            let (used, capacity) = (editor.as_bytes(), editor.storage().capacity);
+            let (bytes, length) = (used.as_ptr(), used.len());
+            open_in(doc, (bytes, length, capacity), |place| place.write(editor));
+            OK
+        }
     }
-    let editor = match made {
-        Ok(editor) => editor,
-        // SAFETY: the caller's word.
-        Err(error) => return unsafe { place(doc, Err(error.into())) },
-    };
-    let (used, capacity) = (editor.as_bytes(), editor.storage().capacity);
-    let generation = first_generation(editor.number());
-    // SAFETY: the caller's word; the words have the editor's size and alignment.
+}
+
+/// Puts a document that can be edited into C's variable, field by field: it is long to copy, and
+/// messages are begun often. `make` writes the editor of these bytes.
+#[inline]
+fn open_in<'d>(
+    doc: NonNull<livebuf_doc>,
+    (bytes, length, capacity): (*const u8, usize, usize),
+    make: impl FnOnce(&'d mut MaybeUninit<Editor<Memory>>) -> &'d mut Editor<Memory>,
+) -> &'d mut Editor<Memory> {
+    let doc = doc.as_ptr();
+    // SAFETY: C passes a variable of this type. Its words have the editor's size and alignment.
     unsafe {
-        (&raw mut (*doc).bytes).write(used.as_ptr());
-        (&raw mut (*doc).length).write(used.len());
+        (&raw mut (*doc).bytes).write(bytes);
+        (&raw mut (*doc).length).write(length);
         (&raw mut (*doc).capacity).write(capacity);
-        (&raw mut (*doc).generation).write(generation);
         (&raw mut (*doc).private_state).write(EDITS);
         (&raw mut (*doc).error).write(livebuf_error::NONE);
-        (&raw mut (*doc).private_editor).cast::<Editor<Memory>>().write(editor);
+        let editor = make(&mut *(&raw mut (*doc).private_editor).cast());
+        (&raw mut (*doc).generation).write(first_generation(editor.number()));
+        editor
     }
-    OK
 }
 
 /// Begins an empty document in the caller's memory. At least 32 bytes. Its root is null; it
@@ -466,61 +496,49 @@ pub(crate) unsafe fn place_editor<E: Into<livebuf_error>>(
 /// not used any more; `doc` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
 /// LIVEBUF_NO_SPACE. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_init(
-    doc: *mut livebuf_doc,
-    buffer: *mut u8,
+pub extern "C" fn livebuf_init(
+    doc: Out<livebuf_doc>,
+    mut buffer: Buffer<u8>,
     capacity: usize,
 ) -> livebuf_status {
-    let Some(place) = NonNull::new(doc.cast::<MaybeUninit<livebuf_doc>>()) else {
-        return NULL.status;
-    };
-    // SAFETY: the caller's word.
-    let doc = unsafe { &mut *place.as_ptr() };
-    if buffer.is_null() || capacity < HEADER {
+    let Some(place) = doc.place() else { return NULL.status };
+    if !buffer.begin(Editor::<Memory>::EMPTY, capacity) {
         let error = no_header(buffer, capacity);
-        doc.write(livebuf_doc::closed(error));
+        doc.put(livebuf_doc::closed(error));
         return error.status;
     }
-    // SAFETY: the caller's word; an empty document is valid.
-    unsafe {
-        buffer.cast::<[u8; HEADER]>().write(Editor::<Memory>::EMPTY);
-        adopt(doc.as_mut_ptr(), Memory::fixed(buffer, capacity), HEADER);
-    }
+    // SAFETY: these bytes are a document that has no features.
+    unsafe { adopt(place, Memory::fixed(buffer, capacity), HEADER) };
     OK
 }
 
 /// Bytes of an empty document.
 const HEADER: usize = Editor::<Memory>::EMPTY.len();
 
-/// Puts a document of `used` bytes in this memory into the caller's variable, field by field: it is
-/// long to copy, and messages are begun often.
+/// Puts a document of `used` bytes in this memory into C's variable.
 ///
 /// # Safety
-/// `doc` is good for writing; the document is valid.
+/// It is valid, and has no features that this version cannot edit.
 #[inline]
-pub(crate) unsafe fn adopt(doc: *mut livebuf_doc, memory: Memory, used: usize) {
-    // SAFETY: the caller's word; the words have the editor's size and alignment.
-    unsafe {
-        (&raw mut (*doc).bytes).write(memory.pointer);
-        (&raw mut (*doc).length).write(used);
-        (&raw mut (*doc).capacity).write(memory.capacity);
-        (&raw mut (*doc).private_state).write(EDITS);
-        (&raw mut (*doc).error).write(livebuf_error::NONE);
-        let place = &mut *(&raw mut (*doc).private_editor).cast();
-        let editor = Editor::adopt_in(place, memory, used as u32);
-        (&raw mut (*doc).generation).write(first_generation(editor.number()));
-    }
+pub(crate) unsafe fn adopt<'d>(
+    doc: NonNull<livebuf_doc>,
+    memory: Memory,
+    used: usize,
+) -> &'d mut Editor<Memory> {
+    let place = (memory.pointer.cast_const(), used, memory.capacity);
+    // SAFETY: this function's caller knows that it is valid.
+    open_in(doc, place, |place| unsafe { Editor::adopt_in(place, memory, used as u32) })
 }
 
 /// Why no document can begin there.
 #[cold]
-fn no_header(buffer: *mut u8, capacity: usize) -> livebuf_error {
+fn no_header(buffer: Buffer<u8>, capacity: usize) -> livebuf_error {
     let memory = not_null(buffer, capacity);
     let room = memory.and_then(|mut memory| Ok(memory.grow(HEADER as u64)?));
     room.err().unwrap_or(livebuf_error::NONE)
 }
 
-fn not_null(buffer: *mut u8, capacity: usize) -> Result<Memory> {
+fn not_null(buffer: Buffer<u8>, capacity: usize) -> Result<Memory> {
     if buffer.is_null() { Err(NULL) } else { Ok(Memory::fixed(buffer, capacity)) }
 }
 
@@ -532,9 +550,9 @@ fn not_null(buffer: *mut u8, capacity: usize) -> Result<Memory> {
 /// header; LIVEBUF_READ_ONLY where this version can read but not edit it.
 /// Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_open(
-    doc: *mut livebuf_doc,
-    buffer: *mut u8,
+pub extern "C" fn livebuf_open(
+    doc: Out<livebuf_doc>,
+    buffer: Buffer<u8>,
     length: usize,
     capacity: usize,
 ) -> livebuf_status {
@@ -543,8 +561,7 @@ pub unsafe extern "C" fn livebuf_open(
         Doc::open(memory.bytes().get(..length).unwrap_or(memory.bytes()))?;
         Ok(Editor::open_unvalidated(memory)?)
     };
-    // SAFETY: the caller's word.
-    unsafe { place_editor(doc, made()) }
+    place_editor(doc, made())
 }
 
 /// Opens a document to be read only, in constant time. Its bytes are never written.
@@ -553,25 +570,19 @@ pub unsafe extern "C" fn livebuf_open(
 /// NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the header.
 /// Threads: once open, any number may read at once.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_read(
-    doc: *mut livebuf_doc,
-    bytes: *const u8,
+pub extern "C" fn livebuf_read(
+    doc: Out<livebuf_doc>,
+    bytes: Array<u8>,
     length: usize,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let made = || unsafe { read_only(bytes, length) };
-    // SAFETY: the caller's word.
-    unsafe { place(doc, made()) }
+    place(doc, read_only(bytes, length))
 }
 
-/// # Safety
-/// `bytes` is NULL or good for `length` bytes.
-pub(crate) unsafe fn read_only(bytes: *const u8, length: usize) -> Result<livebuf_doc> {
-    if bytes.is_null() {
-        return Err(NULL);
-    }
-    // SAFETY: passed on.
-    Ok(livebuf_doc::reader(Doc::open(unsafe { bytes_of(bytes, length) }?)?.as_bytes()))
+/// A document in bytes of C's, to be read.
+pub(crate) fn read_only(bytes: Array<u8>, length: usize) -> Result<livebuf_doc> {
+    let bytes = bytes.some()?;
+    // SAFETY: the header asks C to keep them until the document is not used any more.
+    unsafe { livebuf_doc::reader(bytes.bytes(length)?) }
 }
 
 /// Bytes of scratch memory that livebuf_validate_in and livebuf_get_stats_in need: a quarter of the
@@ -579,10 +590,8 @@ pub(crate) unsafe fn read_only(bytes: *const u8, length: usize) -> Result<livebu
 ///
 /// Memory: none. NULL and documents that are not open: 0. Errors: none. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_scratch_size(doc: *const livebuf_doc) -> usize {
-    // SAFETY: the caller's word.
-    let view = unsafe { doc.as_ref() }.and_then(|doc| doc.view().ok());
-    view.map_or(0, |view| view.validate_scratch())
+pub extern "C" fn livebuf_scratch_size(doc: In<livebuf_doc>) -> usize {
+    doc.option().map_or(0, livebuf_doc::scratch_size)
 }
 
 /// Checks the whole document in one linear pass. From then on every answer is right and all
@@ -594,22 +603,13 @@ pub unsafe extern "C" fn livebuf_scratch_size(doc: *const livebuf_doc) -> usize 
 /// LIVEBUF_SCRATCH_TOO_SMALL. Threads: an edit.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_validate_in(
-    doc: *mut livebuf_doc,
-    scratch: *mut u8,
+pub extern "C" fn livebuf_validate_in(
+    mut doc: InOut<livebuf_doc>,
+    mut scratch: Buffer<u8>,
     scratch_size: usize,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
-    // SAFETY: the caller's word.
-    let result = unsafe { bytes_of_mut(scratch, scratch_size) }.and_then(|scratch| {
-        match doc.editor_mut() {
-            Ok(editor) => editor.validate_in(scratch)?,
-            Err(_) => doc.view()?.validate_in(scratch).map(|_| ())?,
-        }
-        Ok(())
-    });
-    doc.status(result)
+    let Some(doc) = doc.option_mut() else { return NULL.status };
+    doc.validate_in(scratch.bytes(scratch_size))
 }
 
 /// Where a document's bytes are. All in bytes but the last six.
@@ -685,24 +685,14 @@ impl From<livebuf::Stats> for livebuf_stats {
 /// Memory: writes `*stats`, and to `scratch` while it runs. NULL: LIVEBUF_NULL_ARGUMENT.
 /// Errors: as livebuf_validate_in. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_get_stats_in(
-    doc: *mut livebuf_doc,
-    scratch: *mut u8,
+pub extern "C" fn livebuf_get_stats_in(
+    mut doc: InOut<livebuf_doc>,
+    mut scratch: Buffer<u8>,
     scratch_size: usize,
-    stats: *mut livebuf_stats,
+    stats: Out<livebuf_stats>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
-    let result = || {
-        // SAFETY: the caller's word.
-        let scratch = unsafe { bytes_of_mut(scratch, scratch_size) }?;
-        let found = doc.view()?.stats_in(scratch)?;
-        // SAFETY: the caller's word.
-        *unsafe { stats.as_mut() }.ok_or(NULL)? = found.into();
-        Ok(())
-    };
-    let result = result();
-    doc.status(result)
+    let Some(doc) = doc.option_mut() else { return NULL.status };
+    doc.stats_in(scratch.bytes(scratch_size), stats)
 }
 
 /// Writes a compact copy of the document to other memory, without an allocator: holes,
@@ -712,27 +702,25 @@ pub unsafe extern "C" fn livebuf_get_stats_in(
 /// NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_SPACE with the missing bytes, or what is
 /// damaged. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_compact_into(
-    doc: *mut livebuf_doc,
-    buffer: *mut u8,
+pub extern "C" fn livebuf_compact_into(
+    mut doc: InOut<livebuf_doc>,
+    buffer: Buffer<u8>,
     capacity: usize,
-    length: *mut usize,
+    length: Out<usize>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
+    let Some(doc) = doc.option_mut() else { return NULL.status };
     let result = || {
         let view = doc.view()?;
         if buffer.is_null() || length.is_null() {
             return Err(NULL);
         }
-        if overlap((doc.bytes, doc.capacity), (buffer, capacity)) {
+        if overlap((doc.bytes, doc.capacity), (buffer.address(), capacity)) {
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP));
         }
         // As the core's `compact_into`, by the one editor that is compiled in anyway.
         let mut target = Editor::create(Memory::fixed(buffer, capacity))?;
         target.set_root(view.root())?;
-        // SAFETY: the caller's word.
-        unsafe { length.write(target.as_bytes().len()) };
+        length.put(target.as_bytes().len());
         Ok(())
     };
     let result = result();
@@ -791,17 +779,15 @@ impl livebuf_limits {
 /// Memory: copies `*limits`. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY.
 /// Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_limits(
-    doc: *mut livebuf_doc,
-    limits: *const livebuf_limits,
+pub extern "C" fn livebuf_set_limits(
+    doc: InOut<livebuf_doc>,
+    limits: In<livebuf_limits>,
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| {
-        // SAFETY: the caller's word.
-        editor.set_limits(unsafe { limits.as_ref() }.ok_or(NULL)?.limits());
+        editor.set_limits(limits.get()?.limits());
         Ok(())
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Whether freed bytes are zeroed. They are by default.
@@ -811,13 +797,12 @@ pub unsafe extern "C" fn livebuf_set_limits(
 ///
 /// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_wipe(doc: *mut livebuf_doc, wipe: bool) -> livebuf_status {
+pub extern "C" fn livebuf_set_wipe(doc: InOut<livebuf_doc>, wipe: bool) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| {
         editor.set_wipe(wipe);
         Ok(())
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Whether an editor wrote or validated the document, so that freed space is reused.
@@ -825,8 +810,6 @@ pub unsafe extern "C" fn livebuf_set_wipe(doc: *mut livebuf_doc, wipe: bool) -> 
 /// Memory: none. NULL and documents that are only read: false. Errors: none.
 /// Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_is_trusted(doc: *const livebuf_doc) -> bool {
-    // SAFETY: the caller's word.
-    let editor = unsafe { doc.as_ref() }.and_then(|doc| doc.editor().ok());
-    editor.is_some_and(|editor| editor.is_trusted())
+pub extern "C" fn livebuf_is_trusted(doc: In<livebuf_doc>) -> bool {
+    doc.option().is_some_and(livebuf_doc::is_trusted)
 }

@@ -17,8 +17,9 @@ use livebuf::{
     Child, Date, DateTime, Decimal, Editor, Extended, New, NodeId, Time, Timestamp, Uuid, Value,
 };
 
-use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap};
-use crate::read::{key_of, livebuf_decimal, livebuf_key, livebuf_value, text_in};
+use crate::args::{Array, In, InOut, Out, text_in};
+use crate::document::{Memory, edit, livebuf_doc, overlap};
+use crate::read::{livebuf_decimal, livebuf_key, livebuf_value};
 #[cfg(not(feature = "small"))]
 use crate::status::OK;
 use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
@@ -60,8 +61,15 @@ impl livebuf_node {
         if place | time == 0 {
             return root_of(editor);
         }
-        // SAFETY: the words are those of a handle, by the documentation of `livebuf_node`.
-        Ok(unsafe { NodeId::from_words([place, time]) })
+        Ok(self.handle())
+    }
+
+    /// The handle of a place that may be good.
+    #[inline]
+    fn handle(self) -> NodeId {
+        // SAFETY: C never changes the words that `good` or `NONE` wrote, or zeros, as the
+        // documentation of this type asks.
+        unsafe { NodeId::from_words([self.private_place, self.private_time]) }
     }
 }
 
@@ -151,11 +159,15 @@ pub struct livebuf_new {
 /// Memory: `value` is read by the call that stores the copy. NULL: that call answers
 /// LIVEBUF_NULL_ARGUMENT. Errors: none. Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_copy(value: *const livebuf_value) -> livebuf_new {
+pub extern "C" fn livebuf_copy(value: In<livebuf_value>) -> livebuf_new {
     // Hidden from the compiler, which would else call the only function that is ever stored.
     #[cfg(feature = "small")]
     LINK_TABLES.store(black_box(Editor::<Memory>::link_tables as *mut ()), Ordering::Relaxed);
-    livebuf_new { payload: livebuf_payload { pointer: value.cast() }, length: 0, kind: kind::COPY }
+    livebuf_new {
+        payload: livebuf_payload { pointer: value.address().cast() },
+        length: 0,
+        kind: kind::COPY,
+    }
 }
 
 /// Links a document with the edits of tables, once a copy was made. A program that makes none
@@ -180,12 +192,12 @@ fn link_tables(editor: &mut Editor<Memory>) {
 /// LIVEBUF_NULL_ARGUMENT. Errors: none here; for other text that call answers LIVEBUF_BAD_VALUE.
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_extended_n(text: *const c_char, length: usize) -> livebuf_new {
+pub extern "C" fn livebuf_extended_n(text: Array<c_char>, length: usize) -> livebuf_new {
     // Hidden as in `livebuf_copy`.
     #[cfg(feature = "small")]
     PARSE.store(black_box(parse_text as *mut ()), Ordering::Relaxed);
     livebuf_new {
-        payload: livebuf_payload { pointer: text.cast() },
+        payload: livebuf_payload { pointer: text.address().cast() },
         // NULL is no text of no bytes.
         length: u32::try_from(length).unwrap_or(u32::MAX).max(text.is_null().into()),
         kind: kind::EXTENDED,
@@ -221,7 +233,7 @@ fn parse(text: &str) -> Result<Extended> {
 #[derive(Clone, Copy)]
 pub struct livebuf_field {
     /// The key's first byte.
-    pub key: *const c_char,
+    pub key: Array<c_char>,
     /// The key's length in bytes.
     pub key_length: usize,
     /// The member's value; not LIVEBUF_NEW_FIELDS.
@@ -238,37 +250,33 @@ const SMALL: usize = 256;
 
 /// Whether some of these bytes are in the memory of the document under edit, which may move
 /// them: the edit is done with a copy of them then, by [`put_aside`].
-///
-/// # Safety
-/// `doc` is NULL or a document.
 #[inline]
-unsafe fn lies_in<T>(doc: *const livebuf_doc, pointer: *const T, length: usize) -> bool {
-    // SAFETY: the caller's word.
-    unsafe { doc.as_ref() }
-        .is_some_and(|doc| overlap((doc.bytes, doc.capacity), (pointer.cast(), length)))
+fn lies_in(doc: &InOut<livebuf_doc>, text: Array<c_char>, length: usize) -> bool {
+    let place = (text.address().cast(), length);
+    doc.option().is_some_and(|doc| overlap((doc.bytes, doc.capacity), place))
 }
 
 /// Calls `edit` with a copy of text that lies in the document under edit.
-///
-/// # Safety
-/// As [`bytes_of`]; `doc` is a document that nobody else uses now.
 #[cold]
 #[inline(never)]
-unsafe fn put_aside(
-    doc: *mut livebuf_doc,
-    pointer: *const c_void,
+fn put_aside(
+    mut doc: InOut<livebuf_doc>,
+    text: Array<c_char>,
     length: usize,
-    edit: &mut dyn FnMut(*const c_void) -> livebuf_status,
+    edit: &mut dyn FnMut(InOut<livebuf_doc>, Array<c_char>) -> livebuf_status,
 ) -> livebuf_status {
-    // SAFETY: passed on.
-    let error = match unsafe { storable(pointer.cast(), length) } {
+    let mut edit_with = |doc, copy: &[u8]| {
+        // SAFETY: the copy has this length, and stays until `edit` returns.
+        edit(doc, unsafe { Array::from_raw(copy.as_ptr().cast()) })
+    };
+    let error = match storable(&text, length) {
         Ok(bytes) if length <= SMALL => {
             let mut small = [0; SMALL];
             small[..length].copy_from_slice(bytes);
-            return edit(small.as_ptr().cast());
+            return edit_with(doc, &small);
         }
         #[cfg(feature = "std")]
-        Ok(bytes) => return edit(Box::<[u8]>::from(bytes).as_ptr().cast()),
+        Ok(bytes) => return edit_with(doc, &Box::<[u8]>::from(bytes)),
         #[cfg(not(feature = "std"))]
         Ok(_) => livebuf_error {
             detail: SMALL as u64,
@@ -276,8 +284,7 @@ unsafe fn put_aside(
         },
         Err(error) => error,
     };
-    // SAFETY: the caller's word.
-    unsafe { doc.as_mut() }.map_or(NULL.status, |doc| doc.status(Err(error)))
+    doc.option_mut().map_or(NULL.status, |doc| doc.status(Err(error)))
 }
 
 /// `livebuf_new_kind` as what C passes.
@@ -313,124 +320,115 @@ impl livebuf_new {
     pub(crate) const NULL: livebuf_new =
         livebuf_new { payload: livebuf_payload { i64: 0 }, length: 0, kind: kind::NULL };
 
+    /// What it holds as a word: the integer, or the bits of the double.
+    #[inline]
+    pub(crate) fn word(&self) -> u64 {
+        // SAFETY: the kinds that have a number hold all of it, and any bits are one.
+        unsafe { self.payload.u64 }
+    }
+
+    /// What the pointer of the kinds that have several of something leads to.
+    #[inline]
+    pub(crate) fn array<T>(&self) -> &Array<T> {
+        // SAFETY: of these kinds C gave the pointer, which is good for as many of what the kind says
+        // as `length` says. An `Array` is a pointer.
+        unsafe { &*(&raw const self.payload.pointer).cast() }
+    }
+
+    /// What the pointer of the kinds that have one of something leads to.
+    #[inline]
+    fn one<T>(&self) -> &In<T> {
+        // SAFETY: of these kinds C gave the pointer, which is good for what the kind says. An `In`
+        // is a pointer.
+        unsafe { &*(&raw const self.payload.pointer).cast() }
+    }
+
     /// The integer, where it is one that fits.
     #[inline]
     pub(crate) fn integer(&self) -> Option<i64> {
-        // SAFETY: all that a union of numbers and a pointer holds may be read as a number.
-        let integer = unsafe { self.payload.i64 };
+        let integer = self.word() as i64;
         let fits = self.kind == kind::INT || self.kind == kind::UINT && integer >= 0;
         fits.then_some(integer)
     }
 
     /// What the core stores, but a tensor. With `apart` its text must not lie in the document
-    /// under edit; else it does not, by the caller's word.
-    ///
-    /// # Safety
-    /// The pointer is good for what the kind says.
+    /// under edit; else that was looked at before.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-    unsafe fn new_by<'a>(&self, under_edit: &UnderEdit, apart: bool) -> Result<New<'a>> {
-        let (payload, length) = (self.payload, self.length as usize);
-        // SAFETY: all that a union of numbers and a pointer holds may be read as a number.
-        // Only the kinds that have a pointer read it, and the caller's word is for them.
-        unsafe {
-            Ok(match self.kind {
-                kind::NULL => New::Null,
-                kind::BOOL => New::Bool(payload.i64 != 0),
-                kind::INT => New::Int(payload.i64),
-                kind::UINT => New::Uint(payload.u64),
-                kind::FLOAT => New::Float(payload.f64),
-                kind::OBJECT => New::object(length),
-                kind::MAP => New::Map { capacity: self.length },
-                kind::ARRAY => New::array(length),
-                kind::COPY => New::Copy(under_edit.other(payload.pointer.cast())?),
-                kind @ (kind::STRING
-                | kind::BYTES
-                | kind::NUMBER
-                | kind::LARGE_DECIMAL..=kind::EXTENDED) => {
-                    let bytes = match apart {
-                        true => outside(under_edit, payload.pointer.cast(), length)?,
-                        false => storable(payload.pointer.cast(), length)?,
-                    };
-                    match kind {
-                        kind::STRING => New::Str(text_in(bytes)?),
-                        kind::BYTES => New::Bytes(bytes),
-                        kind::NUMBER => New::NumberText(text_in(bytes)?),
-                        _ => New::Extended(extended_in(kind, bytes)?),
-                    }
+    fn new_by(&self, under_edit: &UnderEdit, apart: bool) -> Result<New<'_>> {
+        let (word, length) = (self.word(), self.length as usize);
+        Ok(match self.kind {
+            kind::NULL => New::Null,
+            kind::BOOL => New::Bool(word != 0),
+            kind::INT => New::Int(word as i64),
+            kind::UINT => New::Uint(word),
+            kind::FLOAT => New::Float(f64::from_bits(word)),
+            kind::OBJECT => New::object(length),
+            kind::MAP => New::Map { capacity: self.length },
+            kind::ARRAY => New::array(length),
+            kind::COPY => New::Copy(under_edit.other(self.one().get()?)?),
+            kind @ (kind::STRING
+            | kind::BYTES
+            | kind::NUMBER
+            | kind::LARGE_DECIMAL..=kind::EXTENDED) => {
+                let bytes = match apart {
+                    true => outside(under_edit, self.array(), length)?,
+                    false => storable(self.array(), length)?,
+                };
+                match kind {
+                    kind::STRING => New::Str(text_in(bytes)?),
+                    kind::BYTES => New::Bytes(bytes),
+                    kind::NUMBER => New::NumberText(text_in(bytes)?),
+                    _ => New::Extended(extended_in(kind, bytes)?),
                 }
-                kind @ kind::DATE..=kind::DECIMAL => {
-                    New::Extended(extended_of(kind, payload.i64, self.length)?)
-                }
-                _ => return Err(livebuf_error::of(livebuf_code::LIVEBUF_UNSUPPORTED)),
-            })
-        }
+            }
+            kind @ kind::DATE..=kind::DECIMAL => {
+                New::Extended(extended_of(kind, word as i64, self.length)?)
+            }
+            _ => return Err(livebuf_error::of(livebuf_code::LIVEBUF_UNSUPPORTED)),
+        })
     }
 
     /// What the core stores; its text does not lie in the document under edit.
-    ///
-    /// # Safety
-    /// As [`new_by`](Self::new_by).
     #[inline(never)]
-    pub(crate) unsafe fn convert<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
-        // SAFETY: passed on.
-        unsafe {
-            match self.kind {
-                kind::TENSOR => self.tensor(under_edit),
-                _ => self.new_by(under_edit, false),
-            }
+    pub(crate) fn convert(&self, under_edit: &UnderEdit) -> Result<New<'_>> {
+        match self.kind {
+            kind::TENSOR => self.tensor(under_edit),
+            _ => self.new_by(under_edit, false),
         }
     }
 
     /// The tensor, which is larger than all other new values: those are made without its room.
-    ///
-    /// # Safety
-    /// The payload is a pointer that is good for what its tensor says.
     #[inline(never)]
-    unsafe fn tensor<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
-        // SAFETY: the caller's word.
-        Ok(New::Tensor(unsafe { given_tensor(under_edit, self.payload.pointer.cast()) }?))
+    fn tensor(&self, under_edit: &UnderEdit) -> Result<New<'_>> {
+        Ok(New::Tensor(given_tensor(under_edit, self.one().get()?)?))
     }
 
     /// Whether it has text, or bytes, in the memory of the document under edit.
-    ///
-    /// # Safety
-    /// `doc` is NULL or a document.
     #[inline]
-    pub(crate) unsafe fn lies_in(&self, doc: *const livebuf_doc) -> bool {
-        // SAFETY: all that a union of numbers and a pointer holds may be read as a pointer;
-        // the caller's word.
+    pub(crate) fn lies_in(&self, doc: &InOut<livebuf_doc>) -> bool {
         (matches!(self.kind, kind::STRING | kind::BYTES | kind::NUMBER)
             || matches!(self.kind, kind::LARGE_DECIMAL..=kind::EXTENDED))
-            && unsafe { lies_in(doc, self.payload.pointer, self.length as usize) }
+            && lies_in(doc, *self.array(), self.length as usize)
     }
 
     /// Calls `edit` with the same value, its text put aside.
-    ///
-    /// # Safety
-    /// As [`put_aside`].
     #[cold]
-    pub(crate) unsafe fn put_aside(
+    pub(crate) fn put_aside(
         self,
-        doc: *mut livebuf_doc,
-        edit: &mut dyn FnMut(livebuf_new) -> livebuf_status,
+        doc: InOut<livebuf_doc>,
+        edit: &mut dyn FnMut(InOut<livebuf_doc>, livebuf_new) -> livebuf_status,
     ) -> livebuf_status {
-        // SAFETY: passed on.
-        unsafe {
-            put_aside(doc, self.payload.pointer, self.length as usize, &mut move |pointer| {
-                edit(livebuf_new { payload: livebuf_payload { pointer }, ..self })
-            })
-        }
+        put_aside(doc, *self.array(), self.length as usize, &mut move |doc, text| {
+            let payload = livebuf_payload { pointer: text.address().cast() };
+            edit(doc, livebuf_new { payload, ..self })
+        })
     }
 
     /// What the core stores as a part of an object made at once, but a tensor: nothing of it may
     /// lie in the document under edit.
-    ///
-    /// # Safety
-    /// As [`new_by`](Self::new_by).
     #[inline]
-    pub(crate) unsafe fn part<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
-        // SAFETY: passed on.
-        unsafe { self.new_by(under_edit, true) }
+    pub(crate) fn part(&self, under_edit: &UnderEdit) -> Result<New<'_>> {
+        self.new_by(under_edit, true)
     }
 }
 
@@ -507,21 +505,14 @@ impl UnderEdit {
     }
 
     /// A value of another document.
-    ///
-    /// # Safety
-    /// `value` is NULL or a value.
-    pub(crate) unsafe fn other<'d>(&self, value: *const livebuf_value) -> Result<Value<'d>> {
-        // SAFETY: the caller's word.
-        let value = unsafe { value.as_ref() }.ok_or(NULL)?;
+    pub(crate) fn other<'d>(&self, value: &'d livebuf_value) -> Result<Value<'d>> {
         // It would be read while it is written.
         let own = livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP);
-        if !value.doc.is_null() && value.doc == self.doc {
+        if !value.doc.is_null() && value.doc.address() == self.doc {
             return Err(own);
         }
-        // SAFETY: a document, and not the one under edit.
-        let view = unsafe { value.view() }?;
-        // SAFETY: as above.
-        match unsafe { value.doc.as_ref() } {
+        let view = value.view()?;
+        match value.doc.option() {
             Some(other) if self.has(other.bytes, other.length) => Err(own),
             _ => Ok(view),
         }
@@ -558,15 +549,12 @@ macro_rules! stores {
         )+
     };
 }
-// SAFETY (of both that take text): the caller of the exported function promised it.
 stores! {
     SetRoot(), editor, new => editor.set_root(new);
-    SetPointer(pointer: *const c_char, length: usize), editor, new =>
-        // SAFETY: see above.
-        editor.set_pointer(unsafe { key_text(pointer, length) }?, new);
-    SetText(node: livebuf_node, key: *const c_char, length: usize), editor, new => {
-        // SAFETY: see above.
-        let key = unsafe { key_text(key, length) }?;
+    SetPointer(pointer: Array<c_char>, length: usize), editor, new =>
+        editor.set_pointer(key_text(&pointer, length)?, new);
+    SetText(node: livebuf_node, key: Array<c_char>, length: usize), editor, new => {
+        let key = key_text(&key, length)?;
         within(editor, node, New::object, move |editor, id| editor.set_in_general(id, key, new))
     };
     Push(node: livebuf_node), editor, new =>
@@ -644,144 +632,106 @@ impl<C: Child> Store for Set<C> {
 }
 
 /// Stores what has no place of its own.
-///
-/// # Safety
-/// As the exported functions.
 #[inline]
-unsafe fn store_scalar<'v, V: Into<New<'v>>>(
-    doc: *mut livebuf_doc,
+fn store_scalar<'v, V: Into<New<'v>>>(
+    doc: InOut<livebuf_doc>,
     store: impl Store,
     value: impl FnOnce() -> Result<V>,
 ) -> livebuf_status {
-    let work = move |editor: &mut Editor<Memory>| store.store(editor, value()?).map(|_| ());
-    // SAFETY: passed on.
-    unsafe { edit(doc, work) }
+    edit(doc, move |editor| store.store(editor, value()?).map(|_| ()))
 }
 
 /// Stores a new value as the core takes it. Numbers and text go there as such: an enum that is
 /// put together here and taken apart there stalls the processor for longer than storing an
 /// integer takes. Where size counts, they do not get code of their own.
-///
-/// # Safety
-/// As the exported functions.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-unsafe fn store(
-    doc: *mut livebuf_doc,
+fn store(
+    doc: InOut<livebuf_doc>,
     new: &livebuf_new,
-    child: *mut livebuf_node,
+    child: Out<livebuf_node>,
     store: impl Store,
 ) -> livebuf_status {
-    // SAFETY: all that a union of numbers and a pointer holds may be read as a number;
-    // pointers are passed on.
-    unsafe {
-        let (payload, length) = (new.payload, new.length as usize);
-        let status = match new.kind {
-            kind::INT if cfg!(feature = "std") => store_scalar(doc, store, move || Ok(payload.i64)),
-            kind::FLOAT if cfg!(feature = "std") => {
-                store_scalar(doc, store, move || Ok(payload.f64))
-            }
-            kind::STRING if cfg!(feature = "std") => {
-                let text = move || text_in(storable(payload.pointer.cast(), length)?);
-                store_scalar(doc, store, text)
-            }
-            kind::OBJECT if cfg!(feature = "std") => {
-                return store_container(doc, child, move |editor| {
-                    store.store(editor, New::object(length))
-                });
-            }
-            kind::FIELDS if cfg!(feature = "std") => {
-                return store_container(doc, child, move |editor| {
-                    let (under_edit, mut places) = (UnderEdit::of(doc, editor), places());
-                    store.store(editor, New::Fields(fields_of(&under_edit, new, &mut places)?))
-                });
-            }
-            _ => {
-                return store_container(doc, child, move |editor| {
-                    #[cfg(feature = "small")]
-                    link_tables(editor);
-                    let (under_edit, mut answer) = (UnderEdit::of(doc, editor), None);
-                    with_new(&under_edit, new, &mut |new| {
-                        answer = store.store(editor, new)?;
-                        Ok(())
-                    })?;
-                    Ok(answer)
-                });
-            }
-        };
-        no_place(child, status)
-    }
+    let (at, length) = (doc.address(), new.length as usize);
+    let status = match new.kind {
+        kind::INT if cfg!(feature = "std") => {
+            store_scalar(doc, store, move || Ok(new.word() as i64))
+        }
+        kind::FLOAT if cfg!(feature = "std") => {
+            store_scalar(doc, store, move || Ok(f64::from_bits(new.word())))
+        }
+        kind::STRING if cfg!(feature = "std") => {
+            store_scalar(doc, store, move || text_in(storable(new.array(), length)?))
+        }
+        kind::OBJECT if cfg!(feature = "std") => {
+            return store_container(doc, child, move |editor| {
+                store.store(editor, New::object(length))
+            });
+        }
+        kind::FIELDS if cfg!(feature = "std") => {
+            return store_container(doc, child, move |editor| {
+                let (under_edit, mut places) = (UnderEdit::of(at, editor), places());
+                store.store(editor, New::Fields(fields_of(&under_edit, new, &mut places)?))
+            });
+        }
+        _ => {
+            return store_container(doc, child, move |editor| {
+                #[cfg(feature = "small")]
+                link_tables(editor);
+                let (under_edit, mut answer) = (UnderEdit::of(at, editor), None);
+                with_new(&under_edit, new, &mut |new| {
+                    answer = store.store(editor, new)?;
+                    Ok(())
+                })?;
+                Ok(answer)
+            });
+        }
+    };
+    child.put(NONE);
+    status
 }
 
 /// Stores what may have a place.
-///
-/// # Safety
-/// As the exported functions.
 #[inline]
-unsafe fn store_container(
-    doc: *mut livebuf_doc,
-    child: *mut livebuf_node,
+fn store_container(
+    doc: InOut<livebuf_doc>,
+    child: Out<livebuf_node>,
     store: impl FnOnce(&mut Editor<Memory>) -> Result<Option<NodeId>>,
 ) -> livebuf_status {
     let mut place = NONE;
-    let work = |editor: &mut Editor<Memory>| {
+    let status = edit(doc, |editor| {
         if let Some(id) = store(editor)? {
             place = livebuf_node::good(id);
         }
         Ok(())
-    };
-    // SAFETY: passed on.
-    let status = unsafe { edit(doc, work) };
-    // SAFETY: the caller's word.
-    if let Some(child) = unsafe { child.as_mut() } {
-        *child = place;
-    }
-    status
-}
-
-/// # Safety
-/// `child` is NULL or good for writing.
-#[inline]
-unsafe fn no_place(child: *mut livebuf_node, status: livebuf_status) -> livebuf_status {
-    // SAFETY: the caller's word.
-    if let Some(child) = unsafe { child.as_mut() } {
-        *child = NONE;
-    }
+    });
+    child.put(place);
     status
 }
 
 /// Hands over a new value as the core takes it.
-///
-/// # Safety
-/// The value's pointer is good for what its kind says.
 #[inline(never)]
-pub(crate) unsafe fn with_new(
+pub(crate) fn with_new(
     under_edit: &UnderEdit,
     new: &livebuf_new,
     then: &mut dyn FnMut(New<'_>) -> Result<()>,
 ) -> Result<()> {
     if new.kind == kind::FIELDS {
-        let mut places = places();
-        // SAFETY: passed on.
-        let fields = unsafe { fields_of(under_edit, new, &mut places) }?;
-        return then(New::Fields(fields));
+        return then(New::Fields(fields_of(under_edit, new, &mut places())?));
     }
-    // SAFETY: passed on.
-    then(unsafe { new.convert(under_edit) }?)
+    then(new.convert(under_edit)?)
 }
 
 /// Memory for the fields of one object.
-type Places<'a> = MaybeUninit<[Field<'a>; MAX_FIELDS]>;
+type Places<'a> = [MaybeUninit<Field<'a>>; MAX_FIELDS];
 
 fn places<'a>() -> Places<'a> {
-    MaybeUninit::uninit()
+    [const { MaybeUninit::uninit() }; MAX_FIELDS]
 }
 
-/// # Safety
-/// As [`with_new`].
 #[inline(never)]
-unsafe fn fields_of<'a>(
+fn fields_of<'a>(
     under_edit: &UnderEdit,
-    new: &livebuf_new,
+    new: &'a livebuf_new,
     places: &'a mut Places<'a>,
 ) -> Result<&'a [Field<'a>]> {
     let count = new.length as usize;
@@ -791,92 +741,62 @@ unsafe fn fields_of<'a>(
             ..livebuf_error::of(livebuf_code::LIVEBUF_ELEMENT_LIMIT)
         });
     }
-    // SAFETY: the payload is a pointer in this kind, and the caller's word is for `count`.
-    let fields: &[livebuf_field] = match unsafe { new.payload.pointer } {
-        pointer if pointer.is_null() && count > 0 => return Err(NULL),
-        _ if count == 0 => &[],
-        // SAFETY: as above.
-        pointer => unsafe { slice::from_raw_parts(pointer.cast(), count) },
-    };
-    let first = places.as_mut_ptr().cast::<Field<'a>>();
-    for (index, field) in fields.iter().enumerate() {
-        // SAFETY: pointers are passed on; `index` is less than the places.
-        unsafe {
-            let key = text_in(outside(under_edit, field.key.cast(), field.key_length)?)?;
-            match field.value.kind {
-                kind::TENSOR => first.add(index).write((key, field.value.tensor(under_edit)?)),
-                _ => first.add(index).write((key, field.value.part(under_edit)?)),
-            }
-        }
+    let fields: &[livebuf_field] = new.array().slice(count)?;
+    for (place, field) in places.iter_mut().zip(fields) {
+        let key = text_in(outside(under_edit, &field.key, field.key_length)?)?;
+        match field.value.kind {
+            kind::TENSOR => place.write((key, field.value.tensor(under_edit)?)),
+            _ => place.write((key, field.value.part(under_edit)?)),
+        };
     }
-    // SAFETY: the first `count` were written.
-    Ok(unsafe { slice::from_raw_parts(first, count) })
+    // SAFETY: the first `count` were written, one for each field.
+    Ok(unsafe { slice::from_raw_parts(places.as_ptr().cast(), count) })
 }
 
-/// # Safety
-/// As [`bytes_of`].
+/// Text or bytes that do not lie in the document under edit.
 #[inline]
-pub(crate) unsafe fn outside<'a>(
+pub(crate) fn outside<'a>(
     under_edit: &UnderEdit,
-    pointer: *const u8,
+    text: &'a Array<c_char>,
     length: usize,
 ) -> Result<&'a [u8]> {
-    if under_edit.has(pointer, length) {
+    if under_edit.has(text.address().cast(), length) {
         return Err(livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP));
     }
-    // SAFETY: passed on.
-    unsafe { storable(pointer, length) }
+    storable(text, length)
 }
 
 /// Text or bytes that the format can hold: a longer length is not looked at.
-///
-/// # Safety
-/// As [`bytes_of`].
 #[inline]
-unsafe fn storable<'a>(pointer: *const u8, length: usize) -> Result<&'a [u8]> {
+fn storable(text: &Array<c_char>, length: usize) -> Result<&[u8]> {
     if length > MAX_SPAN as usize {
         return Err(livebuf_error {
             detail: MAX_SPAN.into(),
             ..livebuf_error::of(livebuf_code::LIVEBUF_STRING_LIMIT)
         });
     }
-    // SAFETY: passed on.
-    unsafe { bytes_of(pointer, length) }
+    text.bytes(length)
 }
 
 /// A key as the core takes it; it does not lie in the document under edit.
-///
-/// # Safety
-/// `key` is NULL or good for `length` bytes.
 #[inline]
-unsafe fn key_text<'k>(key: *const c_char, length: usize) -> Result<&'k str> {
-    if key.is_null() {
-        return Err(NULL);
-    }
-    // SAFETY: passed on.
-    text_in(unsafe { storable(key.cast(), length) }?)
+fn key_text(key: &Array<c_char>, length: usize) -> Result<&str> {
+    text_in(storable(key.some()?, length)?)
 }
 
 /// Sets a child that the core can name.
-///
-/// # Safety
-/// As the exported functions.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-unsafe fn set_child(
-    doc: *mut livebuf_doc,
+fn set_child(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
     at: impl Child,
     new: &livebuf_new,
-    child: *mut livebuf_node,
+    child: Out<livebuf_node>,
 ) -> livebuf_status {
-    // SAFETY: passed on.
-    unsafe {
-        if new.lies_in(doc) {
-            return new.put_aside(doc, &mut move |new| set_child(doc, node, at, &new, child));
-        }
+    if new.lies_in(&doc) {
+        return new.put_aside(doc, &mut move |doc, new| set_child(doc, node, at, &new, child));
     }
-    // SAFETY: passed on.
-    unsafe { store(doc, new, child, Set(node, at)) }
+    store(doc, new, child, Set(node, at))
 }
 
 // --- handles --------------------------------------------------------------------------
@@ -886,9 +806,8 @@ unsafe fn set_child(
 /// Memory: none. NULL, and where the root is no object or array: a place that is stale.
 /// Errors: none. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_root_node(doc: *const livebuf_doc) -> livebuf_node {
-    // SAFETY: the caller's word.
-    livebuf_node::of(unsafe { doc.as_ref() }.and_then(|doc| doc.editor().ok()?.root_id()))
+pub extern "C" fn livebuf_root_node(doc: In<livebuf_doc>) -> livebuf_node {
+    livebuf_node::of(doc.option().and_then(|doc| doc.editor().ok()?.root_id()))
 }
 
 /// The place of the object or array at a JSON pointer of `length` bytes.
@@ -896,15 +815,14 @@ pub unsafe extern "C" fn livebuf_root_node(doc: *const livebuf_doc) -> livebuf_n
 /// Memory: none. NULL: a place that is stale. Errors: the same (livebuf_node_exists).
 /// Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_find_n(
-    doc: *const livebuf_doc,
-    pointer: *const c_char,
+pub extern "C" fn livebuf_find_n(
+    doc: In<livebuf_doc>,
+    pointer: Array<c_char>,
     length: usize,
 ) -> livebuf_node {
     let find = || -> Result<Option<NodeId>> {
-        // SAFETY: the caller's word.
-        let (doc, text) = unsafe { (doc.as_ref().ok_or(NULL)?, bytes_of(pointer.cast(), length)?) };
-        Ok(doc.editor()?.find(text_in(text)?)?)
+        let (doc, pointer) = (doc.get()?, pointer.text(length)?);
+        Ok(doc.editor()?.find(pointer)?)
     };
     livebuf_node::of(find().unwrap_or(None))
 }
@@ -915,15 +833,14 @@ pub unsafe extern "C" fn livebuf_find_n(
 /// Memory: none. NULL: a place that is stale. Errors: the same, for scalars, values that are
 /// stale, of other documents or no child of `parent`. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_node_of(
-    doc: *const livebuf_doc,
+pub extern "C" fn livebuf_node_of(
+    doc: In<livebuf_doc>,
     value: livebuf_value,
     parent: livebuf_node,
 ) -> livebuf_node {
     let find = || -> Result<Option<NodeId>> {
-        // SAFETY: the caller's word.
-        let (known, view) = unsafe { (doc.as_ref().ok_or(NULL)?, value.view()?) };
-        if value.doc != doc {
+        let (known, view) = (doc.get()?, value.view()?);
+        if value.doc.address() != doc.address() {
             return Err(NULL);
         }
         let editor = known.editor()?;
@@ -937,13 +854,9 @@ pub unsafe extern "C" fn livebuf_node_of(
 /// Memory: borrows the document. NULL: a value that is not there. Errors: in the value,
 /// LIVEBUF_STALE_HANDLE among them. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_node_value(
-    doc: *const livebuf_doc,
-    node: livebuf_node,
-) -> livebuf_value {
+pub extern "C" fn livebuf_node_value(doc: In<livebuf_doc>, node: livebuf_node) -> livebuf_value {
     let find = || {
-        // SAFETY: the caller's word.
-        let known = unsafe { doc.as_ref() }.ok_or(NULL)?;
+        let known = doc.get()?;
         let editor = known.editor()?;
         let value = editor.value(node.id(editor)?)?;
         Ok(livebuf_value::of(doc, known.generation, &value))
@@ -955,12 +868,8 @@ pub unsafe extern "C" fn livebuf_node_value(
 ///
 /// Memory: none. NULL: false. Errors: false. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_node_is_current(
-    doc: *const livebuf_doc,
-    node: livebuf_node,
-) -> bool {
-    // SAFETY: the caller's word.
-    let editor = unsafe { doc.as_ref() }.and_then(|doc| doc.editor().ok());
+pub extern "C" fn livebuf_node_is_current(doc: In<livebuf_doc>, node: livebuf_node) -> bool {
+    let editor = doc.option().and_then(|doc| doc.editor().ok());
     editor.is_some_and(|editor| node.id(editor).is_ok_and(|id| editor.is_current(id)))
 }
 
@@ -968,16 +877,14 @@ pub unsafe extern "C" fn livebuf_node_is_current(
 ///
 /// Memory: none. NULL: a place that is stale. Errors: the same. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_child_n(
-    doc: *const livebuf_doc,
+pub extern "C" fn livebuf_child_n(
+    doc: In<livebuf_doc>,
     node: livebuf_node,
-    key: *const c_char,
+    key: Array<c_char>,
     length: usize,
 ) -> livebuf_node {
-    // SAFETY: the caller's word.
-    match unsafe { bytes_of(key.cast(), length) }.and_then(text_in) {
-        // SAFETY: the caller's word.
-        Ok(key) => unsafe { child_of(doc, node, key) },
+    match key.text(length) {
+        Ok(key) => child_of(doc, node, key),
         Err(_) => NONE,
     }
 }
@@ -986,21 +893,17 @@ pub unsafe extern "C" fn livebuf_child_n(
 ///
 /// Memory: none. NULL: a place that is stale. Errors: the same. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_child_at(
-    doc: *const livebuf_doc,
+pub extern "C" fn livebuf_child_at(
+    doc: In<livebuf_doc>,
     node: livebuf_node,
     index: usize,
 ) -> livebuf_node {
-    // SAFETY: the caller's word.
-    unsafe { child_of(doc, node, index) }
+    child_of(doc, node, index)
 }
 
-/// # Safety
-/// `doc` is NULL or a document.
-unsafe fn child_of(doc: *const livebuf_doc, node: livebuf_node, at: impl Child) -> livebuf_node {
+fn child_of(doc: In<livebuf_doc>, node: livebuf_node, at: impl Child) -> livebuf_node {
     let find = || -> Result<Option<NodeId>> {
-        // SAFETY: the caller's word.
-        let editor = unsafe { doc.as_ref() }.ok_or(NULL)?.editor()?;
+        let editor = doc.get()?.editor()?;
         Ok(editor.child(node.id(editor)?, at)?)
     };
     livebuf_node::of(find().unwrap_or(None))
@@ -1014,25 +917,21 @@ unsafe fn child_of(doc: *const livebuf_doc, node: livebuf_node, at: impl Child) 
 /// not wanted. Errors: LIVEBUF_NO_SPACE, limits, text that is not UTF-8; the document is
 /// unchanged then. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_root(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_set_root(
+    #[cfg_attr(feature = "small", allow(unused_mut))] mut doc: InOut<livebuf_doc>,
     value: livebuf_new,
-    child: *mut livebuf_node,
+    child: Out<livebuf_node>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if value.lies_in(doc) {
-            return value.put_aside(doc, &mut move |value| livebuf_set_root(doc, value, child));
-        }
-        #[cfg(not(feature = "small"))]
-        if value.kind == kind::FIELDS && set_message(doc, &value, child)
-            || value.kind == kind::OBJECT && begin_object(doc, value.length, child)
-        {
-            return OK;
-        }
+    if value.lies_in(&doc) {
+        return value.put_aside(doc, &mut move |doc, value| livebuf_set_root(doc, value, child));
     }
-    // SAFETY: the caller's word.
-    unsafe { store(doc, &value, child, SetRoot()) }
+    #[cfg(not(feature = "small"))]
+    if value.kind == kind::FIELDS && set_message(&mut doc, &value, child)
+        || value.kind == kind::OBJECT && begin_object(&mut doc, value.length, child)
+    {
+        return OK;
+    }
+    store(doc, &value, child, SetRoot())
 }
 
 /// Sets the member with this key of `length` bytes, adding it where it is missing. A root that is
@@ -1044,118 +943,73 @@ pub unsafe extern "C" fn livebuf_set_root(
 /// LIVEBUF_TENSOR_MISMATCH where a tensor cannot hold the value; the document
 /// is unchanged then. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_n(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_set_n(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
-    key: *const c_char,
+    key: Array<c_char>,
     length: usize,
     value: livebuf_new,
-    child: *mut livebuf_node,
+    child: Out<livebuf_node>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if lies_in(doc, key, length) {
-            return put_aside(doc, key.cast(), length, &mut move |key| {
-                livebuf_set_n(doc, node, key.cast(), length, value, child)
-            });
-        }
-        if value.lies_in(doc) {
-            return value.put_aside(doc, &mut move |value| {
-                livebuf_set_n(doc, node, key, length, value, child)
-            });
-        }
+    if lies_in(&doc, key, length) {
+        return put_aside(doc, key, length, &mut move |doc, key| {
+            livebuf_set_n(doc, node, key, length, value, child)
+        });
+    }
+    if value.lies_in(&doc) {
+        return value.put_aside(doc, &mut move |doc, value| {
+            livebuf_set_n(doc, node, key, length, value, child)
+        });
     }
     // These have code of their own.
-    // SAFETY: the caller's word; the payload is what the kind says.
-    unsafe {
-        let payload = value.payload;
-        let status = match value.kind {
-            kind::INT => livebuf_set_i64_n(doc, node, key, length, payload.i64),
-            kind::FLOAT => livebuf_set_f64_n(doc, node, key, length, payload.f64),
-            kind::STRING => {
-                let (text, text_length) = (payload.pointer.cast(), value.length as usize);
-                livebuf_set_str_n(doc, node, key, length, text, text_length)
-            }
-            _ => return store(doc, &value, child, SetText(node, key, length)),
-        };
-        no_place(child, status)
-    }
-}
-
-/// Where size counts, numbers and text go the way of all new values.
-///
-/// # Safety
-/// As the exported functions.
-#[cfg(feature = "small")]
-#[inline(never)]
-unsafe fn set_text(
-    doc: *mut livebuf_doc,
-    node: livebuf_node,
-    key: *const c_char,
-    key_length: usize,
-    kind: u32,
-    payload: livebuf_payload,
-    length: u32,
-) -> livebuf_status {
-    let new = livebuf_new { payload, length, kind };
-    // SAFETY: passed on.
-    unsafe { store(doc, &new, ptr::null_mut(), SetText(node, key, key_length)) }
+    let status = match value.kind {
+        kind::INT => livebuf_set_i64_n(doc, node, key, length, value.word() as i64),
+        kind::FLOAT => livebuf_set_f64_n(doc, node, key, length, f64::from_bits(value.word())),
+        kind::STRING => {
+            livebuf_set_str_n(doc, node, key, length, *value.array(), value.length as usize)
+        }
+        _ => return store(doc, &value, child, SetText(node, key, length)),
+    };
+    child.put(NONE);
+    status
 }
 
 /// Sets the member with this key of `length` bytes to an integer: livebuf_set_n, faster.
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_set_n.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_i64_n(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_set_i64_n(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
-    key: *const c_char,
+    key: Array<c_char>,
     length: usize,
     value: i64,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if lies_in(doc, key, length) {
-            return put_aside(doc, key.cast(), length, &mut move |key| {
-                livebuf_set_i64_n(doc, node, key.cast(), length, value)
-            });
-        }
-        #[cfg(feature = "small")]
-        return set_text(doc, node, key, length, kind::INT, livebuf_payload { i64: value }, 0);
-        #[cfg(not(feature = "small"))]
-        match set_shortly(doc, node, key, length, Simple::cell(TAG_INT, value as u64)) {
-            true => OK,
-            false => set_number(doc, node, key, length, value),
-        }
+    if lies_in(&doc, key, length) {
+        return put_aside(doc, key, length, &mut move |doc, key| {
+            livebuf_set_i64_n(doc, node, key, length, value)
+        });
     }
+    set_number(doc, SetText(node, key, length), (kind::INT, value as u64), value)
 }
 
 /// Sets the member with this key of `length` bytes to a double: livebuf_set_n, faster.
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_set_n.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_f64_n(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_set_f64_n(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
-    key: *const c_char,
+    key: Array<c_char>,
     length: usize,
     value: f64,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if lies_in(doc, key, length) {
-            return put_aside(doc, key.cast(), length, &mut move |key| {
-                livebuf_set_f64_n(doc, node, key.cast(), length, value)
-            });
-        }
-        #[cfg(feature = "small")]
-        return set_text(doc, node, key, length, kind::FLOAT, livebuf_payload { f64: value }, 0);
-        #[cfg(not(feature = "small"))]
-        match set_shortly(doc, node, key, length, Simple::cell(TAG_FLOAT, value.to_bits())) {
-            true => OK,
-            false => set_number(doc, node, key, length, value),
-        }
+    if lies_in(&doc, key, length) {
+        return put_aside(doc, key, length, &mut move |doc, key| {
+            livebuf_set_f64_n(doc, node, key, length, value)
+        });
     }
+    set_number(doc, SetText(node, key, length), (kind::FLOAT, value.to_bits()), value)
 }
 
 /// Sets the member with this key of `length` bytes to text of `text_length` bytes:
@@ -1163,114 +1017,111 @@ pub unsafe extern "C" fn livebuf_set_f64_n(
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_set_n.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_str_n(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_set_str_n(
+    #[cfg_attr(feature = "small", allow(unused_mut))] mut doc: InOut<livebuf_doc>,
     node: livebuf_node,
-    key: *const c_char,
+    key: Array<c_char>,
     length: usize,
-    text: *const c_char,
+    text: Array<c_char>,
     text_length: usize,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if lies_in(doc, key, length) {
-            return put_aside(doc, key.cast(), length, &mut move |key| {
-                livebuf_set_str_n(doc, node, key.cast(), length, text, text_length)
-            });
-        }
-        if lies_in(doc, text, text_length) {
-            return put_aside(doc, text.cast(), text_length, &mut move |text| {
-                livebuf_set_str_n(doc, node, key, length, text.cast(), text_length)
-            });
-        }
-        #[cfg(feature = "small")]
-        {
-            // NULL is no text of no bytes.
-            let bytes = u32::try_from(text_length).unwrap_or(u32::MAX).max(text.is_null().into());
-            let payload = livebuf_payload { pointer: text.cast() };
-            set_text(doc, node, key, length, kind::STRING, payload, bytes)
-        }
-        #[cfg(not(feature = "small"))]
-        {
-            let set = match text.is_null() || text_length > MAX_SPAN as usize {
-                true => false,
-                false => {
-                    let text = slice::from_raw_parts(text.cast(), text_length);
-                    set_shortly(doc, node, key, length, Simple::text(text))
-                }
-            };
-            match set {
-                true => OK,
-                false => set_str(doc, node, key, length, text, text_length),
-            }
+    if lies_in(&doc, key, length) {
+        return put_aside(doc, key, length, &mut move |doc, key| {
+            livebuf_set_str_n(doc, node, key, length, text, text_length)
+        });
+    }
+    if lies_in(&doc, text, text_length) {
+        return put_aside(doc, text, text_length, &mut move |doc, text| {
+            livebuf_set_str_n(doc, node, key, length, text, text_length)
+        });
+    }
+    #[cfg(feature = "small")]
+    {
+        // NULL is no text of no bytes.
+        let bytes = u32::try_from(text_length).unwrap_or(u32::MAX).max(text.is_null().into());
+        let payload = livebuf_payload { pointer: text.address().cast() };
+        set_in_general(doc, node, key, length, kind::STRING, payload, bytes)
+    }
+    #[cfg(not(feature = "small"))]
+    {
+        let value = text.some().and_then(|text| storable(text, text_length)).map(Simple::text);
+        match value.is_ok_and(|value| set_shortly(&mut doc, node, key, length, value)) {
+            true => OK,
+            false => set_in_general(doc, node, key, length, || key_text(&text, text_length)),
         }
     }
 }
 
-/// The general way of [`livebuf_set_i64_n`] and [`livebuf_set_f64_n`].
-///
-/// # Safety
-/// As there.
-#[cfg(not(feature = "small"))]
-#[inline(never)]
-unsafe fn set_number<'v>(
-    doc: *mut livebuf_doc,
-    node: livebuf_node,
-    key: *const c_char,
-    length: usize,
+/// Sets a member to a number, which is also given as kind and word.
+#[inline]
+fn set_number<'v>(
+    #[cfg_attr(feature = "small", allow(unused_mut))] mut doc: InOut<livebuf_doc>,
+    SetText(node, key, length): SetText,
+    (kind, word): (u32, u64),
     value: impl Into<New<'v>>,
 ) -> livebuf_status {
-    // SAFETY: passed on.
-    unsafe { store_scalar(doc, SetText(node, key, length), move || Ok(value)) }
+    #[cfg(feature = "small")]
+    {
+        let (_, payload) = (value, livebuf_payload { u64: word });
+        set_in_general(doc, node, key, length, kind, payload, 0)
+    }
+    #[cfg(not(feature = "small"))]
+    {
+        let tag = if kind == kind::INT { TAG_INT } else { TAG_FLOAT };
+        match set_shortly(&mut doc, node, key, length, Simple::cell(tag, word)) {
+            true => OK,
+            false => set_in_general(doc, node, key, length, || Ok(value)),
+        }
+    }
 }
 
-/// The general way of [`livebuf_set_str_n`].
-///
-/// # Safety
-/// As there.
+/// The general way of livebuf_set_i64_n and its kin: where size counts, that of all new values.
+#[cfg(feature = "small")]
+#[inline(never)]
+fn set_in_general(
+    doc: InOut<livebuf_doc>,
+    node: livebuf_node,
+    key: Array<c_char>,
+    key_length: usize,
+    kind: u32,
+    payload: livebuf_payload,
+    length: u32,
+) -> livebuf_status {
+    let new = livebuf_new { payload, length, kind };
+    store(doc, &new, Out::NULL, SetText(node, key, key_length))
+}
+
+/// The general way of livebuf_set_i64_n and its kin.
 #[cfg(not(feature = "small"))]
 #[inline(never)]
-unsafe fn set_str(
-    doc: *mut livebuf_doc,
+fn set_in_general<'v, V: Into<New<'v>>>(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
-    key: *const c_char,
+    key: Array<c_char>,
     length: usize,
-    text: *const c_char,
-    text_length: usize,
+    value: impl FnOnce() -> Result<V>,
 ) -> livebuf_status {
-    let value = move || {
-        // SAFETY: the caller's word.
-        unsafe { key_text(text, text_length) }
-    };
-    // SAFETY: passed on.
-    unsafe { store_scalar(doc, SetText(node, key, length), value) }
+    store_scalar(doc, SetText(node, key, length), value)
 }
 
 /// Sets a member by [`Editor::set_shortly`]: what most edits of messages are, in few instructions.
-/// False where that does not do, or anything is wrong; nothing has changed then.
-///
-/// # Safety
-/// As the exported functions; the key does not lie in the document under edit.
+/// False where that does not do, or anything is wrong; nothing has changed then. The key does not
+/// lie in the document under edit.
 #[cfg(not(feature = "small"))]
 #[cfg_attr(not(debug_assertions), inline(always))]
-unsafe fn set_shortly(
-    doc: *mut livebuf_doc,
+fn set_shortly(
+    doc: &mut InOut<livebuf_doc>,
     node: livebuf_node,
-    key: *const c_char,
+    key: Array<c_char>,
     length: usize,
     value: Simple<'_>,
 ) -> bool {
-    // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return false };
+    let Some(doc) = doc.option_mut() else { return false };
     if key.is_null() || length > MAX_SHAPE_KEY {
         return false;
     }
-    // SAFETY: the caller's word.
-    let key: &[u8] = unsafe { slice::from_raw_parts(key.cast(), length) };
-    let Ok(editor) = doc.editor_mut() else { return false };
-    // SAFETY: the words are those of a handle, by the documentation of `livebuf_node`, or of none.
-    let node = unsafe { NodeId::from_words([node.private_place, node.private_time]) };
-    let set = editor.set_shortly(node, key, &value);
+    let (Ok(editor), Ok(key)) = (doc.editor_mut(), key.bytes(length)) else { return false };
+    let set = editor.set_shortly(node.handle(), key, &value);
     if set {
         doc.renew();
     }
@@ -1278,70 +1129,49 @@ unsafe fn set_shortly(
 }
 
 /// Makes the root an empty object by [`Editor::begin_root`], as [`set_shortly`] sets members.
-///
-/// # Safety
-/// As the exported functions.
 #[cfg(not(feature = "small"))]
 #[inline]
-unsafe fn begin_object(doc: *mut livebuf_doc, members: u32, child: *mut livebuf_node) -> bool {
-    // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return false };
+fn begin_object(doc: &mut InOut<livebuf_doc>, members: u32, child: Out<livebuf_node>) -> bool {
+    let Some(doc) = doc.option_mut() else { return false };
     let (Ok(editor), Ok(members)) = (doc.editor_mut(), u8::try_from(members)) else { return false };
     let Some(id) = editor.begin_root(members) else { return false };
     doc.renew();
-    // SAFETY: the caller's word.
-    if let Some(child) = unsafe { child.as_mut() } {
-        *child = livebuf_node::good(id);
-    }
+    child.put(livebuf_node::good(id));
     true
 }
 
 /// Sets the root to an object of numbers and texts by [`Editor::set_root_message`], as
-/// [`set_shortly`] does members.
-///
-/// # Safety
-/// As the exported functions; the value is of livebuf_fields.
+/// [`set_shortly`] does members. The value is of livebuf_fields.
 #[cfg(not(feature = "small"))]
 #[inline(never)]
-unsafe fn set_message(doc: *mut livebuf_doc, new: &livebuf_new, child: *mut livebuf_node) -> bool {
-    // SAFETY: the caller's word; the payload is a pointer in this kind.
-    let (doc, first) = unsafe { (doc.as_mut(), new.payload.pointer.cast::<livebuf_field>()) };
-    let Some(doc) = doc else { return false };
+fn set_message(doc: &mut InOut<livebuf_doc>, new: &livebuf_new, child: Out<livebuf_node>) -> bool {
+    let Some(doc) = doc.option_mut() else { return false };
     let (count, memory) = (new.length as usize, (doc.bytes, doc.capacity));
-    if count > MAX_FIELDS || first.is_null() {
+    if count > MAX_FIELDS {
         return false;
     }
-    // SAFETY: the caller's word.
-    let fields: &[livebuf_field] = unsafe { slice::from_raw_parts(first, count) };
-    let text = |pointer: *const u8, length: usize| {
-        let given = !pointer.is_null() && length <= MAX_SPAN as usize;
-        // SAFETY: the caller's word.
-        (given && !overlap(memory, (pointer, length)))
-            .then(|| unsafe { slice::from_raw_parts(pointer, length) })
-    };
-    let key = |at: usize| fields.get(at).and_then(|one| text(one.key.cast(), one.key_length));
+    let fields = new.array::<livebuf_field>();
+    let Ok(fields) = fields.some().and_then(|fields| fields.slice(count)) else { return false };
+    fn text(memory: (*const u8, usize), text: &Array<c_char>, length: usize) -> Option<&[u8]> {
+        let text = text.some().and_then(|text| storable(text, length)).ok()?;
+        (!overlap(memory, (text.as_ptr(), length))).then_some(text)
+    }
+    let key = |at: usize| fields.get(at).and_then(|one| text(memory, &one.key, one.key_length));
     let value = |at: usize| {
-        let livebuf_new { payload, length, kind } = fields.get(at)?.value;
-        // SAFETY: all that a union of numbers and a pointer holds may be read as a number; only
-        // the kind that has a pointer reads it.
-        unsafe {
-            match kind {
-                kind::INT => Some(Simple::cell(TAG_INT, payload.u64)),
-                kind::FLOAT => Some(Simple::cell(TAG_FLOAT, payload.u64)),
-                kind::STRING => text(payload.pointer.cast(), length as usize).map(Simple::text),
-                kind::BOOL => Some(Simple::cell(TAG_FALSE + u8::from(payload.i64 != 0), 0)),
-                kind::NULL => Some(Simple::cell(TAG_NULL, 0)),
-                _ => None,
-            }
+        let value = &fields.get(at)?.value;
+        match value.kind {
+            kind::INT => Some(Simple::cell(TAG_INT, value.word())),
+            kind::FLOAT => Some(Simple::cell(TAG_FLOAT, value.word())),
+            kind::STRING => text(memory, value.array(), value.length as usize).map(Simple::text),
+            kind::BOOL => Some(Simple::cell(TAG_FALSE + u8::from(value.word() != 0), 0)),
+            kind::NULL => Some(Simple::cell(TAG_NULL, 0)),
+            _ => None,
         }
     };
     let Ok(editor) = doc.editor_mut() else { return false };
     let Some(id) = editor.set_root_message(count, false, key, value) else { return false };
     doc.renew();
-    // SAFETY: the caller's word.
-    if let Some(child) = unsafe { child.as_mut() } {
-        *child = livebuf_node::good(id);
-    }
+    child.put(livebuf_node::good(id));
     true
 }
 
@@ -1350,17 +1180,15 @@ unsafe fn set_message(doc: *mut livebuf_doc, new: &livebuf_new, child: *mut live
 /// Memory, NULL, Errors, Threads: as livebuf_set_n; a key that was not made is
 /// LIVEBUF_NULL_ARGUMENT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_key(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_set_key(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
-    key: *const livebuf_key,
+    key: In<livebuf_key>,
     value: livebuf_new,
-    child: *mut livebuf_node,
+    child: Out<livebuf_node>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    match unsafe { key_of(key) } {
-        // SAFETY: the caller's word.
-        Ok(key) => unsafe { set_child(doc, node, key, &value, child) },
+    match key.get().and_then(livebuf_key::made) {
+        Ok(key) => set_child(doc, node, key, &value, child),
         Err(error) => error.status,
     }
 }
@@ -1370,15 +1198,14 @@ pub unsafe extern "C" fn livebuf_set_key(
 /// Memory, NULL, Errors, Threads: as livebuf_set_n; LIVEBUF_INDEX_OUT_OF_RANGE from the
 /// array's length on.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_at(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_set_at(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
     index: usize,
     value: livebuf_new,
-    child: *mut livebuf_node,
+    child: Out<livebuf_node>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe { set_child(doc, node, index, &value, child) }
+    set_child(doc, node, index, &value, child)
 }
 
 /// Sets the value at a JSON pointer of `length` bytes. What holds it must be there; the last
@@ -1387,28 +1214,24 @@ pub unsafe extern "C" fn livebuf_set_at(
 /// Memory, NULL, Threads: as livebuf_set_n. Errors: those, LIVEBUF_NOT_FOUND,
 /// LIVEBUF_BAD_POINTER.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_pointer_n(
-    doc: *mut livebuf_doc,
-    pointer: *const c_char,
+pub extern "C" fn livebuf_set_pointer_n(
+    doc: InOut<livebuf_doc>,
+    pointer: Array<c_char>,
     length: usize,
     value: livebuf_new,
-    child: *mut livebuf_node,
+    child: Out<livebuf_node>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if lies_in(doc, pointer, length) {
-            return put_aside(doc, pointer.cast(), length, &mut move |pointer| {
-                livebuf_set_pointer_n(doc, pointer.cast(), length, value, child)
-            });
-        }
-        if value.lies_in(doc) {
-            return value.put_aside(doc, &mut move |value| {
-                livebuf_set_pointer_n(doc, pointer, length, value, child)
-            });
-        }
+    if lies_in(&doc, pointer, length) {
+        return put_aside(doc, pointer, length, &mut move |doc, pointer| {
+            livebuf_set_pointer_n(doc, pointer, length, value, child)
+        });
     }
-    // SAFETY: the caller's word.
-    unsafe { store(doc, &value, child, SetPointer(pointer, length)) }
+    if value.lies_in(&doc) {
+        return value.put_aside(doc, &mut move |doc, value| {
+            livebuf_set_pointer_n(doc, pointer, length, value, child)
+        });
+    }
+    store(doc, &value, child, SetPointer(pointer, length))
 }
 
 /// Adds an element at the end of an array. A root that is null, as after livebuf_init, becomes
@@ -1416,20 +1239,16 @@ pub unsafe extern "C" fn livebuf_set_pointer_n(
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_set_n.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_push(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_push(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
     value: livebuf_new,
-    child: *mut livebuf_node,
+    child: Out<livebuf_node>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if value.lies_in(doc) {
-            return value.put_aside(doc, &mut move |value| livebuf_push(doc, node, value, child));
-        }
+    if value.lies_in(&doc) {
+        return value.put_aside(doc, &mut move |doc, value| livebuf_push(doc, node, value, child));
     }
-    // SAFETY: the caller's word.
-    unsafe { store(doc, &value, child, Push(node)) }
+    store(doc, &value, child, Push(node))
 }
 
 /// Adds an element before the one at an index of an array, or at the end; to a root that is null
@@ -1437,22 +1256,18 @@ pub unsafe extern "C" fn livebuf_push(
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_set_n; LIVEBUF_INDEX_OUT_OF_RANGE beyond the end.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_insert(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_insert(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
     index: usize,
     value: livebuf_new,
-    child: *mut livebuf_node,
+    child: Out<livebuf_node>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if value.lies_in(doc) {
-            return value
-                .put_aside(doc, &mut move |value| livebuf_insert(doc, node, index, value, child));
-        }
+    if value.lies_in(&doc) {
+        return value
+            .put_aside(doc, &mut move |doc, value| livebuf_insert(doc, node, index, value, child));
     }
-    // SAFETY: the caller's word.
-    unsafe { store(doc, &value, child, Insert(node, index)) }
+    store(doc, &value, child, Insert(node, index))
 }
 
 // --- taking out -----------------------------------------------------------------------
@@ -1464,15 +1279,12 @@ fn was_there(removed: bool) -> Result<()> {
     }
 }
 
-/// # Safety
-/// `doc` is NULL or a document that nobody else uses now.
-unsafe fn remove(doc: *mut livebuf_doc, node: livebuf_node, at: impl Child) -> livebuf_status {
+fn remove(doc: InOut<livebuf_doc>, node: livebuf_node, at: impl Child) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| {
         let id = node.id(editor)?;
         was_there(editor.remove(id, at)?)
     };
-    // SAFETY: passed on.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Takes the member with this key of `length` bytes out; what it held is free and wiped.
@@ -1481,42 +1293,35 @@ unsafe fn remove(doc: *mut livebuf_doc, node: livebuf_node, at: impl Child) -> l
 /// LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads:
 /// an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_remove_n(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_remove_n(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
-    key: *const c_char,
+    key: Array<c_char>,
     length: usize,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if lies_in(doc, key, length) {
-            return put_aside(doc, key.cast(), length, &mut move |key| {
-                livebuf_remove_n(doc, node, key.cast(), length)
-            });
-        }
+    if lies_in(&doc, key, length) {
+        return put_aside(doc, key, length, &mut move |doc, key| {
+            livebuf_remove_n(doc, node, key, length)
+        });
     }
     let work = |editor: &mut Editor<Memory>| {
         let id = node.id(editor)?;
-        // SAFETY: the caller's word.
-        was_there(editor.remove(id, unsafe { key_text(key, length) }?)?)
+        was_there(editor.remove(id, key_text(&key, length)?)?)
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Takes the member with a remembered key out.
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_remove_n.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_remove_key(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_remove_key(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
-    key: *const livebuf_key,
+    key: In<livebuf_key>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    match unsafe { key_of(key) } {
-        // SAFETY: the caller's word.
-        Ok(key) => unsafe { remove(doc, node, key) },
+    match key.get().and_then(livebuf_key::made) {
+        Ok(key) => remove(doc, node, key),
         Err(error) => error.status,
     }
 }
@@ -1525,13 +1330,12 @@ pub unsafe extern "C" fn livebuf_remove_key(
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_remove_n.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_remove_at(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_remove_at(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
     index: usize,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe { remove(doc, node, index) }
+    remove(doc, node, index)
 }
 
 /// Takes the value at a JSON pointer of `length` bytes out.
@@ -1539,25 +1343,20 @@ pub unsafe extern "C" fn livebuf_remove_at(
 /// Memory, NULL, Errors, Threads: as livebuf_remove_n; LIVEBUF_BAD_POINTER; LIVEBUF_UNSUPPORTED for
 /// the root, since a document always has a value: set it to null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_remove_pointer_n(
-    doc: *mut livebuf_doc,
-    pointer: *const c_char,
+pub extern "C" fn livebuf_remove_pointer_n(
+    doc: InOut<livebuf_doc>,
+    pointer: Array<c_char>,
     length: usize,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if lies_in(doc, pointer, length) {
-            return put_aside(doc, pointer.cast(), length, &mut move |pointer| {
-                livebuf_remove_pointer_n(doc, pointer.cast(), length)
-            });
-        }
+    if lies_in(&doc, pointer, length) {
+        return put_aside(doc, pointer, length, &mut move |doc, pointer| {
+            livebuf_remove_pointer_n(doc, pointer, length)
+        });
     }
     let work = |editor: &mut Editor<Memory>| {
-        // SAFETY: the caller's word.
-        was_there(editor.remove_pointer(unsafe { key_text(pointer, length) }?)?)
+        was_there(editor.remove_pointer(key_text(&pointer, length)?)?)
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Takes all members or elements out; the container stays, empty.
@@ -1565,13 +1364,9 @@ pub unsafe extern "C" fn livebuf_remove_pointer_n(
 /// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE,
 /// LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_clear(
-    doc: *mut livebuf_doc,
-    node: livebuf_node,
-) -> livebuf_status {
+pub extern "C" fn livebuf_clear(doc: InOut<livebuf_doc>, node: livebuf_node) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.clear(node.id(editor)?)?);
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Takes the elements of an array from `length` on out; their room is kept.
@@ -1579,14 +1374,13 @@ pub unsafe extern "C" fn livebuf_clear(
 /// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE,
 /// LIVEBUF_WRONG_TYPE, LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_truncate(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_truncate(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
     length: usize,
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.truncate(node.id(editor)?, length)?);
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Exchanges two elements of an array.
@@ -1595,15 +1389,14 @@ pub unsafe extern "C" fn livebuf_truncate(
 /// LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads:
 /// an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_swap(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_swap(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
     first: usize,
     second: usize,
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.swap(node.id(editor)?, first, second)?);
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Gives a member another key, in its place.
@@ -1611,35 +1404,30 @@ pub unsafe extern "C" fn livebuf_swap(
 /// Memory: copies the new key. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND,
 /// LIVEBUF_KEY_EXISTS, LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_rename_n(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_rename_n(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
-    from: *const c_char,
+    from: Array<c_char>,
     from_length: usize,
-    to: *const c_char,
+    to: Array<c_char>,
     to_length: usize,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if lies_in(doc, from, from_length) {
-            return put_aside(doc, from.cast(), from_length, &mut move |from| {
-                livebuf_rename_n(doc, node, from.cast(), from_length, to, to_length)
-            });
-        }
-        if lies_in(doc, to, to_length) {
-            return put_aside(doc, to.cast(), to_length, &mut move |to| {
-                livebuf_rename_n(doc, node, from, from_length, to.cast(), to_length)
-            });
-        }
+    if lies_in(&doc, from, from_length) {
+        return put_aside(doc, from, from_length, &mut move |doc, from| {
+            livebuf_rename_n(doc, node, from, from_length, to, to_length)
+        });
+    }
+    if lies_in(&doc, to, to_length) {
+        return put_aside(doc, to, to_length, &mut move |doc, to| {
+            livebuf_rename_n(doc, node, from, from_length, to, to_length)
+        });
     }
     let work = |editor: &mut Editor<Memory>| {
         let id = node.id(editor)?;
-        // SAFETY: the caller's word.
-        let (from, to) = unsafe { (key_text(from, from_length)?, key_text(to, to_length)?) };
+        let (from, to) = (key_text(&from, from_length)?, key_text(&to, to_length)?);
         Ok(editor.rename(id, from, to)?)
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Makes room for `additional` members or elements, so that adding them takes no more space
@@ -1650,14 +1438,13 @@ pub unsafe extern "C" fn livebuf_rename_n(
 /// document is null, which has no members), LIVEBUF_STALE_HANDLE, LIVEBUF_TENSOR_MISMATCH,
 /// LIVEBUF_NO_SPACE, limits. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_reserve(
-    doc: *mut livebuf_doc,
+pub extern "C" fn livebuf_reserve(
+    doc: InOut<livebuf_doc>,
     node: livebuf_node,
     additional: usize,
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.reserve(node.id(editor)?, additional)?);
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Gives an object the index that answers for the order of its keys, and keeps it up from then on:
@@ -1668,11 +1455,7 @@ pub unsafe extern "C" fn livebuf_reserve(
 /// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE,
 /// LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_order(
-    doc: *mut livebuf_doc,
-    node: livebuf_node,
-) -> livebuf_status {
+pub extern "C" fn livebuf_order(doc: InOut<livebuf_doc>, node: livebuf_node) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.order(node.id(editor)?)?);
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }

@@ -10,8 +10,9 @@ use core::ops::Bound;
 use livebuf::layout::TAG_OBJECT;
 use livebuf::{ArrayIter, Checked, Fields, Searched, Value};
 
+use crate::args::{Array, In, InOut, Out};
 use crate::document::livebuf_doc;
-use crate::read::{livebuf_str, livebuf_value, stale, text_of};
+use crate::read::{livebuf_str, livebuf_value, stale};
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// Begins at the last instead of the first.
@@ -34,7 +35,7 @@ pub struct livebuf_iter {
     /// LIVEBUF_OK, or why it ended early.
     pub error: livebuf_error,
     /// Private.
-    pub private_doc: *const livebuf_doc,
+    pub private_doc: In<livebuf_doc>,
     /// Private.
     pub private_generation: u32,
     /// Private.
@@ -63,23 +64,18 @@ const STEPS: u32 = 0x4C42_4900;
 const ROWS: u32 = 0x4C42_5200;
 
 /// Begins an iteration in the caller's variable, which is long to copy: `make` writes there.
-///
-/// # Safety
-/// `iter` is NULL or good for writing; `value` of a document; what `make` writes lives as long
-/// as the generation of the document.
 #[inline]
-unsafe fn begin(
-    iter: *mut livebuf_iter,
+fn begin(
+    iter: Out<livebuf_iter>,
     value: &livebuf_value,
     flags: u32,
     make: impl FnOnce(Value<'static>, &mut livebuf_iter) -> Result<()>,
 ) -> livebuf_status {
-    if iter.is_null() {
-        return NULL.status;
-    }
-    // SAFETY: the caller's word. All fields are written before they are read; those that hold
-    // numbers only may be anything until then.
-    let iter = unsafe { &mut *iter };
+    let Some(mut iter) = iter.place() else { return NULL.status };
+    // SAFETY: C passes a variable of this type. All fields are written before they are read; they
+    // are numbers, pointers and words that may be anything until then. What is written there is
+    // looked at while the document has the same generation, as `livebuf_next` checks.
+    let (iter, view) = unsafe { (iter.as_mut(), value.kept_view()) };
     iter.key = livebuf_str::of(None, 0);
     iter.value = livebuf_value::NOT_FOUND;
     iter.index = usize::MAX;
@@ -89,8 +85,7 @@ unsafe fn begin(
     iter.private_flags = STEPS | (flags & LIVEBUF_DESCENDING);
     iter.private_row = 0;
     iter.private_rows = 0;
-    // SAFETY: the caller's word.
-    if let Err(error) = unsafe { value.view() }.and_then(|value| make(value, iter)) {
+    if let Err(error) = view.and_then(|value| make(value, iter)) {
         iter.private_flags = 0;
         iter.error = error;
     }
@@ -98,6 +93,14 @@ unsafe fn begin(
 }
 
 impl livebuf_iter {
+    /// Whether the document is as it was when this began.
+    #[inline]
+    fn is_current(&self) -> bool {
+        self.private_doc
+            .option()
+            .is_some_and(|doc| doc.generation == self.private_generation && doc.is_open())
+    }
+
     #[inline]
     fn put(&mut self, steps: Steps) {
         // SAFETY: the words have its size and alignment.
@@ -116,10 +119,10 @@ fn wrong_type() -> livebuf_error {
 /// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE, what is damaged; livebuf_next is false
 /// then. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_iterate(
+pub extern "C" fn livebuf_iterate(
     value: livebuf_value,
     flags: u32,
-    iter: *mut livebuf_iter,
+    iter: Out<livebuf_iter>,
 ) -> livebuf_status {
     let make = |value: Value<'static>, iter: &mut livebuf_iter| {
         let Some(array) = value.as_array()? else {
@@ -136,8 +139,7 @@ pub unsafe extern "C" fn livebuf_iterate(
         }
         Ok(())
     };
-    // SAFETY: the caller's word.
-    unsafe { begin(iter, &value, flags, make) }
+    begin(iter, &value, flags, make)
 }
 
 /// Begins to go over the members of an object whose keys lie from `low` to before `high`,
@@ -151,23 +153,22 @@ pub unsafe extern "C" fn livebuf_iterate(
 /// `high` until the iteration ends. NULL: `iter` LIVEBUF_NULL_ARGUMENT. Errors:
 /// LIVEBUF_WRONG_TYPE, LIVEBUF_BAD_TEXT, what is damaged. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_range_n(
+pub extern "C" fn livebuf_range_n(
     object: livebuf_value,
-    low: *const c_char,
+    low: Array<c_char>,
     low_length: usize,
-    high: *const c_char,
+    high: Array<c_char>,
     high_length: usize,
     flags: u32,
-    iter: *mut livebuf_iter,
+    iter: Out<livebuf_iter>,
 ) -> livebuf_status {
-    let bound = |text: *const c_char, length, included| -> Result<Bound<&'static str>> {
-        Ok(match text.is_null() {
-            true => Bound::Unbounded,
-            // SAFETY: the caller's word.
-            false if included => Bound::Included(unsafe { text_of(text, length) }?),
-            // SAFETY: the caller's word.
-            false => Bound::Excluded(unsafe { text_of(text, length) }?),
-        })
+    let bound = |text: Array<c_char>, length, included| -> Result<Bound<&'static str>> {
+        if text.is_null() {
+            return Ok(Bound::Unbounded);
+        }
+        // SAFETY: C keeps both bounds where they are until the iteration ends.
+        let text = unsafe { text.kept_text(length) }?;
+        Ok(if included { Bound::Included(text) } else { Bound::Excluded(text) })
     };
     let make = |value: Value<'static>, iter: &mut livebuf_iter| {
         let object = value.as_object()?.ok_or_else(wrong_type)?;
@@ -176,8 +177,7 @@ pub unsafe extern "C" fn livebuf_range_n(
         iter.put(Steps::Ordered(object.range((low, high)).into_searched()));
         Ok(())
     };
-    // SAFETY: the caller's word.
-    unsafe { begin(iter, &object, flags, make) }
+    begin(iter, &object, flags, make)
 }
 
 /// Begins to go over the members of an object whose keys begin with `prefix`, ordered by the
@@ -187,22 +187,21 @@ pub unsafe extern "C" fn livebuf_range_n(
 /// until the iteration ends. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_range_n.
 /// Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_prefix_n(
+pub extern "C" fn livebuf_prefix_n(
     object: livebuf_value,
-    prefix: *const c_char,
+    prefix: Array<c_char>,
     length: usize,
     flags: u32,
-    iter: *mut livebuf_iter,
+    iter: Out<livebuf_iter>,
 ) -> livebuf_status {
     let make = |value: Value<'static>, iter: &mut livebuf_iter| {
         let object = value.as_object()?.ok_or_else(wrong_type)?;
-        // SAFETY: the caller's word.
-        let prefix: &'static str = unsafe { text_of(prefix, length) }?;
+        // SAFETY: C keeps the prefix where it is until the iteration ends.
+        let prefix: &'static str = unsafe { prefix.kept_text(length) }?;
         iter.put(Steps::Ordered(object.prefix(prefix).into_searched()));
         Ok(())
     };
-    // SAFETY: the caller's word.
-    unsafe { begin(iter, &object, flags, make) }
+    begin(iter, &object, flags, make)
 }
 
 type Member<'d> = (Option<&'d str>, Value<'d>);
@@ -214,26 +213,23 @@ type Member<'d> = (Option<&'d str>, Value<'d>);
 /// Errors: LIVEBUF_STALE_HANDLE after an edit, or what is damaged; false from then on.
 /// Threads: a read, and an edit of `*iter`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_next(iter: *mut livebuf_iter) -> bool {
-    // SAFETY: the caller's word.
-    let Some(iter) = (unsafe { iter.as_mut() }) else { return false };
+pub extern "C" fn livebuf_next(mut iter: InOut<livebuf_iter>) -> bool {
+    let Some(iter) = iter.option_mut() else { return false };
     if iter.private_flags == ROWS {
-        // SAFETY: the caller's word.
-        return unsafe { next_row(iter) };
+        return next_row(iter);
     }
     if iter.private_flags & !LIVEBUF_DESCENDING != STEPS {
         return false;
     }
     let backwards = iter.private_flags & LIVEBUF_DESCENDING != 0;
-    // SAFETY: the caller's word; documents outlive what borrows them.
-    let found = match unsafe { iter.private_doc.as_ref() } {
-        Some(doc) if doc.generation == iter.private_generation && doc.is_open() => {
+    let found = match iter.is_current() {
+        true => {
             // SAFETY: these flags say that `begin` put it there, and the generation that the
             // bytes it borrows are as they were.
             let steps = unsafe { &mut *iter.private_words.as_mut_ptr().cast::<Steps>() };
             step(steps, &mut iter.private_row, backwards).transpose()
         }
-        _ => Err(stale()),
+        false => Err(stale()),
     };
     match found {
         Ok(Some((key, value))) => {
@@ -251,13 +247,8 @@ pub unsafe extern "C" fn livebuf_next(iter: *mut livebuf_iter) -> bool {
 }
 
 /// The same through the rows of a table.
-///
-/// # Safety
-/// The iteration was begun here, and its document is one.
-unsafe fn next_row(iter: &mut livebuf_iter) -> bool {
-    // SAFETY: the caller's word; documents outlive what borrows them.
-    let current = unsafe { iter.private_doc.as_ref() }
-        .is_some_and(|doc| doc.generation == iter.private_generation && doc.is_open());
+fn next_row(iter: &mut livebuf_iter) -> bool {
+    let current = iter.is_current();
     if !current || iter.private_rows == 0 {
         iter.private_flags = 0;
         iter.private_rows = 0;

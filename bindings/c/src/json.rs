@@ -2,7 +2,6 @@
 //! own work, also where the result goes to memory of the caller's.
 
 use core::ffi::c_char;
-use core::ptr;
 use std::io;
 
 use livebuf::{DocBuf, DuplicateKeys, Editor, Value};
@@ -11,12 +10,12 @@ use livebuf_json::{
     from_slice_with, to_vec_with, to_writer,
 };
 
+use crate::args::{Array, Buffer, In, Out, Terminated};
 use crate::context::{from_io, hand_out, livebuf_allocator, made, path_of, replace_file};
-use crate::document::{
-    Memory, bytes_of, guard, livebuf_doc, livebuf_is_trusted, livebuf_limits, place_editor,
-};
+use crate::document::{Memory, guard, livebuf_doc, livebuf_limits, place_editor};
 use crate::read::livebuf_value;
-use crate::status::{NULL, OK, Result, Text, livebuf_code, livebuf_error, livebuf_status};
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::text::Text;
 
 /// Every number keeps its text, so that printing gives back each literal as it was.
 pub const LIVEBUF_JSON_TEXT_NUMBERS: u32 = 1;
@@ -48,7 +47,7 @@ pub struct livebuf_json_options {
     /// Zero.
     pub reserved: u32,
     /// Reading: limits of the document; NULL for the usual ones.
-    pub limits: *const livebuf_limits,
+    pub limits: In<livebuf_limits>,
 }
 
 const DEFAULT: livebuf_json_options = livebuf_json_options {
@@ -57,20 +56,15 @@ const DEFAULT: livebuf_json_options = livebuf_json_options {
     max_bytes: 0,
     min_width: 0,
     reserved: 0,
-    limits: ptr::null(),
+    limits: In::NULL,
 };
 
 impl livebuf_json_options {
-    /// # Safety
-    /// `options` is NULL or good for reading, and so are its limits.
-    unsafe fn given(options: *const livebuf_json_options) -> Self {
-        // SAFETY: the caller's word.
-        unsafe { options.as_ref() }.copied().unwrap_or(DEFAULT)
+    fn given(options: In<livebuf_json_options>) -> Self {
+        options.option().copied().unwrap_or(DEFAULT)
     }
 
-    /// # Safety
-    /// The limits are NULL or good for reading.
-    unsafe fn read(&self) -> ReadOptions {
+    fn read(&self) -> ReadOptions {
         let mut options = ReadOptions::new().tables(self.flags & LIVEBUF_JSON_NO_TABLES == 0);
         if self.flags & LIVEBUF_JSON_TEXT_NUMBERS != 0 {
             options = options.numbers(NumberPolicy::AllText);
@@ -87,16 +81,13 @@ impl livebuf_json_options {
         if let width @ (1 | 2 | 4 | 8) = self.min_width {
             options = options.min_width(width as u8);
         }
-        // SAFETY: the caller's word.
-        match unsafe { self.limits.as_ref() } {
+        match self.limits.option() {
             Some(limits) => options.limits(limits.limits()),
             None => options,
         }
     }
 
-    /// # Safety
-    /// `doc` is NULL or a document.
-    unsafe fn print(&self, doc: *const livebuf_doc) -> PrintOptions {
+    fn print(&self, doc: In<livebuf_doc>) -> PrintOptions {
         let mut options = PrintOptions::new();
         if self.indent > 0 {
             options = options.indent(&" ".repeat(self.indent.min(64) as usize));
@@ -104,11 +95,10 @@ impl livebuf_json_options {
         if self.flags & LIVEBUF_JSON_NON_FINITE_NULL != 0 {
             options = options.non_finite(NonFinite::Null);
         }
-        // SAFETY: the caller's word.
-        let (trusted, doc) = unsafe { (livebuf_is_trusted(doc), doc.as_ref()) };
-        options.max_bytes(match self.max_bytes {
-            0 => default_max_bytes(doc.map_or(0, |doc| doc.length), trusted),
-            given => given,
+        options.max_bytes(match (self.max_bytes, doc.option()) {
+            (0, Some(doc)) => default_max_bytes(doc.length, doc.is_trusted()),
+            (0, None) => default_max_bytes(0, false),
+            (given, _) => given,
         })
     }
 }
@@ -142,20 +132,33 @@ pub(crate) fn from_json(error: &livebuf_json::Error) -> livebuf_error {
     }
 }
 
-/// # Safety
-/// `text` is NULL or good for `length` bytes, `options` NULL or good for reading.
-unsafe fn read(
-    text: *const c_char,
-    length: usize,
-    options: *const livebuf_json_options,
-) -> Result<DocBuf> {
-    if text.is_null() {
-        return Err(NULL);
-    }
-    // SAFETY: the caller's word.
-    let (text, options) =
-        unsafe { (bytes_of(text.cast(), length)?, livebuf_json_options::given(options).read()) };
+fn read(text: Array<c_char>, length: usize, options: In<livebuf_json_options>) -> Result<DocBuf> {
+    parse(text.some()?.bytes(length)?, options)
+}
+
+fn read_file(path: Terminated<c_char>, options: In<livebuf_json_options>) -> Result<DocBuf> {
+    parse(&std::fs::read(path_of(path)?).map_err(from_io)?, options)
+}
+
+fn parse(text: &[u8], options: In<livebuf_json_options>) -> Result<DocBuf> {
+    let options = livebuf_json_options::given(options).read();
     guard(|| from_slice_with(text, &options).map_err(|error| from_json(&error)))
+}
+
+/// A document that is made in C's memory.
+fn made_into(
+    doc: Out<livebuf_doc>,
+    buffer: Buffer<u8>,
+    capacity: usize,
+    make: impl FnOnce() -> Result<DocBuf>,
+) -> livebuf_status {
+    let make = || -> Result<Editor<Memory>> {
+        if buffer.is_null() {
+            return Err(NULL);
+        }
+        Ok(make()?.copy_to(Memory::fixed(buffer, capacity))?)
+    };
+    place_editor(doc, make())
 }
 
 /// A document that manages its memory, made from JSON text (RFC 8259, strictly; a byte order mark
@@ -166,15 +169,14 @@ unsafe fn read(
 /// `text` LIVEBUF_NULL_ARGUMENT. Errors: NULL: LIVEBUF_JSON_SYNTAX and its kin with line,
 /// column and offset in the text; limits. Threads: as livebuf_create.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_from_json(
-    text: *const c_char,
+pub extern "C" fn livebuf_from_json(
+    text: Array<c_char>,
     length: usize,
-    options: *const livebuf_json_options,
-    allocator: *const livebuf_allocator,
-    error: *mut livebuf_error,
+    options: In<livebuf_json_options>,
+    allocator: In<livebuf_allocator>,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
-    // SAFETY: the caller's word.
-    unsafe { made(read(text, length, options), allocator, error) }
+    made(read(text, length, options), allocator, error)
 }
 
 /// The same in the caller's memory, to be edited there.
@@ -183,33 +185,15 @@ pub unsafe extern "C" fn livebuf_from_json(
 /// the defaults; others LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_from_json, in `doc->error`;
 /// LIVEBUF_NO_SPACE with the missing bytes. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_from_json_into(
-    doc: *mut livebuf_doc,
-    buffer: *mut u8,
+pub extern "C" fn livebuf_from_json_into(
+    doc: Out<livebuf_doc>,
+    buffer: Buffer<u8>,
     capacity: usize,
-    text: *const c_char,
+    text: Array<c_char>,
     length: usize,
-    options: *const livebuf_json_options,
+    options: In<livebuf_json_options>,
 ) -> livebuf_status {
-    let make = || -> Result<Editor<Memory>> {
-        if buffer.is_null() {
-            return Err(NULL);
-        }
-        // SAFETY: the caller's word.
-        let document = unsafe { read(text, length, options) }?;
-        Ok(document.copy_to(Memory::fixed(buffer, capacity))?)
-    };
-    // SAFETY: the caller's word.
-    unsafe { place_editor(doc, make()) }
-}
-
-/// # Safety
-/// `path` is NULL or ends with NUL, `options` is NULL or good for reading.
-unsafe fn read_file(path: *const c_char, options: *const livebuf_json_options) -> Result<DocBuf> {
-    // SAFETY: the caller's word.
-    let text = std::fs::read(unsafe { path_of(path) }?).map_err(from_io)?;
-    // SAFETY: the caller's word.
-    unsafe { read(text.as_ptr().cast(), text.len(), options) }
+    made_into(doc, buffer, capacity, || read(text, length, options))
 }
 
 /// A document that manages its memory, made from a file with JSON text.
@@ -218,14 +202,13 @@ unsafe fn read_file(path: *const c_char, options: *const livebuf_json_options) -
 /// livebuf_from_json; `path` LIVEBUF_NULL_ARGUMENT. Errors: NULL: as livebuf_from_json;
 /// LIVEBUF_IO with the system's number. Threads: as livebuf_create.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_from_json_file(
-    path: *const c_char,
-    options: *const livebuf_json_options,
-    allocator: *const livebuf_allocator,
-    error: *mut livebuf_error,
+pub extern "C" fn livebuf_from_json_file(
+    path: Terminated<c_char>,
+    options: In<livebuf_json_options>,
+    allocator: In<livebuf_allocator>,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
-    // SAFETY: the caller's word.
-    unsafe { made(read_file(path, options), allocator, error) }
+    made(read_file(path, options), allocator, error)
 }
 
 /// The same in the caller's memory, to be edited there.
@@ -234,26 +217,17 @@ pub unsafe extern "C" fn livebuf_from_json_file(
 /// NULL: as livebuf_from_json_into. Errors: as livebuf_from_json_into, and LIVEBUF_IO with the
 /// system's number. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_from_json_file_into(
-    doc: *mut livebuf_doc,
-    buffer: *mut u8,
+pub extern "C" fn livebuf_from_json_file_into(
+    doc: Out<livebuf_doc>,
+    buffer: Buffer<u8>,
     capacity: usize,
-    path: *const c_char,
-    options: *const livebuf_json_options,
+    path: Terminated<c_char>,
+    options: In<livebuf_json_options>,
 ) -> livebuf_status {
-    let make = || -> Result<Editor<Memory>> {
-        if buffer.is_null() {
-            return Err(NULL);
-        }
-        // SAFETY: the caller's word.
-        let document = unsafe { read_file(path, options) }?;
-        Ok(document.copy_to(Memory::fixed(buffer, capacity))?)
-    };
-    // SAFETY: the caller's word.
-    unsafe { place_editor(doc, make()) }
+    made_into(doc, buffer, capacity, || read_file(path, options))
 }
 
-impl io::Write for Text {
+impl io::Write for Text<'_> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         self.add(text);
         Ok(text.len())
@@ -272,38 +246,32 @@ impl io::Write for Text {
 /// is 0, to ask for the length. Errors: LIVEBUF_NO_SPACE, LIVEBUF_JSON_NOT_FINITE, what is
 /// damaged; the value's own status. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_to_json(
+pub extern "C" fn livebuf_to_json(
     value: livebuf_value,
-    options: *const livebuf_json_options,
-    text: *mut c_char,
+    options: In<livebuf_json_options>,
+    mut text: Buffer<c_char>,
     capacity: usize,
-    length: *mut usize,
+    length: Out<usize>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let mut sink = unsafe { Text::new(text, capacity) };
+    let mut sink = Text::new(&mut text, capacity);
     let mut print = || {
-        // SAFETY: the caller's word.
-        let (view, options) =
-            unsafe { (value.view()?, livebuf_json_options::given(options).print(value.doc)) };
+        let view = value.view()?;
+        let options = livebuf_json_options::given(options).print(value.doc);
         guard(|| print_to(view, &mut sink, &options))?;
-        if sink.length < sink.capacity {
-            // SAFETY: within the capacity.
-            unsafe { text.add(sink.length).write(0) };
-        }
-        match sink.length > sink.capacity {
+        match sink.is_cut() {
             true => Err(livebuf_error::of(livebuf_code::LIVEBUF_NO_SPACE)),
             false => Ok(()),
         }
     };
     let status = print().err().map_or(OK, |error| error.status);
-    // SAFETY: the caller's word.
-    if let Some(length) = unsafe { length.as_mut() } {
-        *length = sink.length;
+    length.put(sink.length);
+    if status == OK {
+        sink.end_if_room();
     }
     status
 }
 
-fn print_to(view: Value<'_>, sink: &mut Text, options: &PrintOptions) -> Result<()> {
+fn print_to(view: Value<'_>, sink: &mut Text<'_>, options: &PrintOptions) -> Result<()> {
     to_writer(sink, view, options).map_err(|error| from_json(&error))
 }
 
@@ -313,30 +281,23 @@ fn print_to(view: Value<'_>, sink: &mut Text, options: &PrintOptions) -> Result<
 /// for the defaults, `allocator` for the system's, `error` if it is not wanted; `length`:
 /// NULL. Errors: NULL: as livebuf_to_json, LIVEBUF_IO. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_to_json_new(
+pub extern "C" fn livebuf_to_json_new(
     value: livebuf_value,
-    options: *const livebuf_json_options,
-    allocator: *const livebuf_allocator,
-    length: *mut usize,
-    error: *mut livebuf_error,
+    options: In<livebuf_json_options>,
+    allocator: In<livebuf_allocator>,
+    length: Out<usize>,
+    error: Out<livebuf_error>,
 ) -> *mut c_char {
     let print = || {
-        // SAFETY: the caller's word.
-        let (view, options, allocator, length) = unsafe {
-            (
-                value.view()?,
-                livebuf_json_options::given(options).print(value.doc),
-                livebuf_allocator::given(allocator)?,
-                length.as_mut().ok_or(NULL)?,
-            )
-        };
+        let view = value.view()?;
+        let options = livebuf_json_options::given(options).print(value.doc);
+        let (allocator, length) = (livebuf_allocator::given(allocator)?, length.some()?);
         let mut text = guard(|| to_vec_with(view, &options).map_err(|error| from_json(&error)))?;
-        *length = text.len();
+        length.put(text.len());
         text.push(0);
         Ok(allocator.copy(&text)?)
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(print(), error) }.cast()
+    hand_out(print(), error).cast()
 }
 
 /// Prints a value as JSON to a new file beside the old one, and renames it. So there is always
@@ -347,26 +308,21 @@ pub unsafe extern "C" fn livebuf_to_json_new(
 /// livebuf_to_json, and LIVEBUF_IO with the system's number. Threads: a read.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_to_json_file(
+pub extern "C" fn livebuf_to_json_file(
     value: livebuf_value,
-    options: *const livebuf_json_options,
-    path: *const c_char,
-    error: *mut livebuf_error,
+    options: In<livebuf_json_options>,
+    path: Terminated<c_char>,
+    error: Out<livebuf_error>,
 ) -> livebuf_status {
     let print = || {
-        // SAFETY: the caller's word.
-        let (view, options, path) = unsafe {
-            (value.view()?, livebuf_json_options::given(options).print(value.doc), path_of(path)?)
-        };
+        let (view, path) = (value.view()?, path_of(path)?);
+        let options = livebuf_json_options::given(options).print(value.doc);
         guard(|| {
             let text = to_vec_with(view, &options).map_err(|error| from_json(&error))?;
             replace_file(&path, &text)
         })
     };
     let what = print().err().unwrap_or(livebuf_error::NONE);
-    // SAFETY: the caller's word.
-    if let Some(error) = unsafe { error.as_mut() } {
-        *error = what;
-    }
+    error.put(what);
     what.status
 }

@@ -6,6 +6,8 @@
 //! | module | job |
 //! |---|---|
 //! | `status` | statuses, errors, versions |
+//! | `args` | what C passes by pointers |
+//! | `text` | text that is written to memory of C's |
 //! | `document` | `livebuf_doc` over the caller's memory: init, open, read, validate |
 //! | `read` | values, text, remembered keys |
 //! | `iterate` | members and elements in order, and ordered ranges |
@@ -22,15 +24,17 @@
 //! | `query` | JSONPath (`json`) |
 //!
 //! Every pointer that C gives is checked against NULL and otherwise believed: that it is
-//! good for as many bytes as said is the caller's part, as the header tells. No document's
+//! good for as many bytes as said is C's part, as the header tells. `args` has what follows from
+//! that. No document's
 //! bytes can make a call panic; where the library can catch a panic all the same (`std`),
 //! edits and all that parses answer `LIVEBUF_INTERNAL`.
 #![cfg_attr(not(feature = "std"), no_std)]
 // A C interface is raw pointers and exported names.
 #![allow(unsafe_code, non_camel_case_types)]
-// What pointers must be good for is said once, in the header's preamble.
-#![allow(clippy::missing_safety_doc)]
+// Functions of C's get the pointer that C gave with them (`user`), which nobody looks at here.
+#![allow(clippy::not_unsafe_ptr_arg_deref)]
 
+pub mod args;
 pub mod changes;
 pub mod column;
 #[cfg(feature = "std")]
@@ -50,6 +54,7 @@ pub mod read;
 pub mod status;
 pub mod template;
 pub mod tensor;
+pub mod text;
 pub mod transaction;
 
 /// Firmware has nowhere to unwind to. Not reached by any bytes of a document.

@@ -5,12 +5,13 @@ use core::ffi::c_char;
 use livebuf::{Editor, Valid, Value};
 use livebuf_patch::{DiffOptions, Patch, PatchError, PatchErrorKind};
 
+use crate::args::{Array, In, InOut, Out};
 use crate::context::{livebuf_allocator, made};
-use crate::document::{Memory, bytes_of, edit, guard, livebuf_doc, livebuf_is_trusted};
+use crate::document::{Memory, edit, guard, livebuf_doc};
 use crate::edit::UnderEdit;
 use crate::json::from_json;
 use crate::read::livebuf_value;
-use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::status::{Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// The order of an object's members counts.
 pub const LIVEBUF_DIFF_ORDERED: u32 = 1;
@@ -40,28 +41,14 @@ impl From<PatchError> for livebuf_error {
 }
 
 /// A value of a document that this process wrote, or that is validated here.
-///
-/// # Safety
-/// `value` is one of a document.
-unsafe fn valid<'d>(value: livebuf_value) -> Result<Value<'d, Valid>> {
-    // SAFETY: the caller's word.
-    let (view, is_trusted) = unsafe { (value.view()?, livebuf_is_trusted(value.doc)) };
-    match is_trusted {
-        // SAFETY: an editor wrote or validated the document, and the caller's word is that
-        // nobody else writes its memory.
+fn valid(value: &livebuf_value) -> Result<Value<'_, Valid>> {
+    let view = value.view()?;
+    match value.doc.option().is_some_and(livebuf_doc::is_trusted) {
+        // SAFETY: an editor wrote or validated the document, and the header asks C that nobody else
+        // writes its memory.
         true => Ok(unsafe { view.assume_valid() }),
         false => Ok(view.validate()?),
     }
-}
-
-/// # Safety
-/// `text` is NULL or good for `length` bytes.
-unsafe fn given<'t>(text: *const c_char, length: usize) -> Result<&'t [u8]> {
-    if text.is_null() {
-        return Err(NULL);
-    }
-    // SAFETY: the caller's word.
-    unsafe { bytes_of(text.cast(), length) }
 }
 
 /// Applies a JSON patch (RFC 6902), whole or not at all: `patch` is an array of operations, as
@@ -73,14 +60,9 @@ unsafe fn given<'t>(text: *const c_char, length: usize) -> Result<&'t [u8]> {
 /// and others: `doc->error.operation` says which operation. The document is unchanged then.
 /// Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_patch(
-    doc: *mut livebuf_doc,
-    patch: livebuf_value,
-) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let patch = guard(|| Ok(Patch::from_value(unsafe { valid(patch) }?)?));
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, |editor| Ok(patch?.apply(editor)?)) }
+pub extern "C" fn livebuf_patch(doc: InOut<livebuf_doc>, patch: livebuf_value) -> livebuf_status {
+    let patch = guard(|| Ok(Patch::from_value(valid(&patch)?)?));
+    edit(doc, |editor| Ok(patch?.apply(editor)?))
 }
 
 /// livebuf_patch with JSON text of `length` bytes.
@@ -89,17 +71,16 @@ pub unsafe extern "C" fn livebuf_patch(
 /// LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_patch; LIVEBUF_JSON_SYNTAX and its kin. Threads: an
 /// edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_patch_json_n(
-    doc: *mut livebuf_doc,
-    text: *const c_char,
+pub extern "C" fn livebuf_patch_json_n(
+    doc: InOut<livebuf_doc>,
+    text: Array<c_char>,
     length: usize,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let work = |editor: &mut Editor<Memory>| unsafe {
-        Ok(Patch::from_slice(given(text, length)?)?.apply(editor)?)
+    let work = |editor: &mut Editor<Memory>| {
+        let patch = Patch::from_slice(text.some()?.bytes(length)?)?;
+        Ok(patch.apply(editor)?)
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// Merges a value into a document (RFC 7396), whole or not at all: members of `patch` replace
@@ -109,18 +90,13 @@ pub unsafe extern "C" fn livebuf_patch_json_n(
 /// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_OVERLAP for a value of the same document;
 /// LIVEBUF_NO_SPACE, limits. The document is unchanged then. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_merge(
-    doc: *mut livebuf_doc,
-    patch: livebuf_value,
-) -> livebuf_status {
+pub extern "C" fn livebuf_merge(doc: InOut<livebuf_doc>, patch: livebuf_value) -> livebuf_status {
+    let at = doc.address();
     let work = |editor: &mut Editor<Memory>| {
-        // SAFETY: the caller's word.
-        unsafe { UnderEdit::of(doc, editor).other(&patch) }?;
-        // SAFETY: the caller's word.
-        Ok(livebuf_patch::merge(editor, unsafe { valid(patch) }?)?)
+        UnderEdit::of(at, editor).other(&patch)?;
+        Ok(livebuf_patch::merge(editor, valid(&patch)?)?)
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// livebuf_merge with JSON text of `length` bytes.
@@ -129,17 +105,15 @@ pub unsafe extern "C" fn livebuf_merge(
 /// LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_merge; LIVEBUF_JSON_SYNTAX and its kin. Threads: an
 /// edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_merge_json_n(
-    doc: *mut livebuf_doc,
-    text: *const c_char,
+pub extern "C" fn livebuf_merge_json_n(
+    doc: InOut<livebuf_doc>,
+    text: Array<c_char>,
     length: usize,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let work = |editor: &mut Editor<Memory>| unsafe {
-        Ok(livebuf_patch::merge_json(editor, given(text, length)?)?)
+    let work = |editor: &mut Editor<Memory>| {
+        Ok(livebuf_patch::merge_json(editor, text.some()?.bytes(length)?)?)
     };
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, work) }
+    edit(doc, work)
 }
 
 /// The patch (RFC 6902) that makes `one` equal to `two`: a document with an array of operations.
@@ -149,21 +123,16 @@ pub unsafe extern "C" fn livebuf_merge_json_n(
 /// it is not wanted. Errors: NULL: the values' own, what is damaged, LIVEBUF_IO. Threads: a read
 /// of both.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_diff(
+pub extern "C" fn livebuf_diff(
     one: livebuf_value,
     two: livebuf_value,
     flags: u32,
-    allocator: *const livebuf_allocator,
-    error: *mut livebuf_error,
+    allocator: In<livebuf_allocator>,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
     let options = DiffOptions::new().ordered(flags & LIVEBUF_DIFF_ORDERED != 0);
-    let make = || {
-        // SAFETY: the caller's word.
-        let (one, two) = unsafe { (valid(one)?, valid(two)?) };
-        Ok(livebuf_patch::diff(one, two, &options)?.into_doc())
-    };
-    // SAFETY: the caller's word.
-    unsafe { made(guard(make), allocator, error) }
+    let make = || Ok(livebuf_patch::diff(valid(&one)?, valid(&two)?, &options)?.into_doc());
+    made(guard(make), allocator, error)
 }
 
 /// The merge patch (RFC 7396) that makes `one` equal to `two`, as a document.
@@ -171,17 +140,12 @@ pub unsafe extern "C" fn livebuf_diff(
 /// Memory, NULL, Threads: as livebuf_diff. Errors: as livebuf_diff; LIVEBUF_UNSUPPORTED where a
 /// null of `two` would be needed, which a merge patch cannot say.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_merge_diff(
+pub extern "C" fn livebuf_merge_diff(
     one: livebuf_value,
     two: livebuf_value,
-    allocator: *const livebuf_allocator,
-    error: *mut livebuf_error,
+    allocator: In<livebuf_allocator>,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_doc {
-    let make = || {
-        // SAFETY: the caller's word.
-        let (one, two) = unsafe { (valid(one)?, valid(two)?) };
-        Ok(livebuf_patch::merge_diff(one, two)?)
-    };
-    // SAFETY: the caller's word.
-    unsafe { made(guard(make), allocator, error) }
+    let make = || Ok(livebuf_patch::merge_diff(valid(&one)?, valid(&two)?)?);
+    made(guard(make), allocator, error)
 }

@@ -4,13 +4,15 @@ use core::ffi::{c_char, c_void};
 use std::sync::Arc;
 
 use ::livebuf_query::{Location, Matches, Query, QueryError};
-use livebuf::{Checked, Editor, Value};
+use livebuf::{Checked, Editor};
 
+use crate::args::{Array, Buffer, In, InOut, Out, Owned};
 use crate::context::hand_out;
 use crate::document::{Memory, edit, guard, livebuf_doc};
 use crate::edit::{UnderEdit, livebuf_new, livebuf_set_pointer_n, with_new};
-use crate::read::{livebuf_pointer_n, livebuf_root, livebuf_value, stale, text_of};
-use crate::status::{NULL, OK, Result, Text, livebuf_code, livebuf_error, livebuf_status};
+use crate::read::{livebuf_pointer_n, livebuf_root, livebuf_value, stale};
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::text::Text;
 use crate::transaction::{livebuf_begin, livebuf_commit, livebuf_rollback};
 
 /// A compiled query: got from livebuf_query_new. Any number of threads may use it.
@@ -37,41 +39,26 @@ impl From<QueryError> for livebuf_error {
 /// `error` if it is not wanted; `text`: NULL. Errors: NULL: LIVEBUF_BAD_QUERY with the column.
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_query_new_n(
-    text: *const c_char,
+pub extern "C" fn livebuf_query_new_n(
+    text: Array<c_char>,
     length: usize,
     budget: u64,
-    error: *mut livebuf_error,
+    error: Out<livebuf_error>,
 ) -> *mut livebuf_query {
     let make = || {
-        if text.is_null() {
-            return Err(NULL);
-        }
-        // SAFETY: the caller's word.
-        let query = Query::parse(unsafe { text_of(text, length) }?)?;
+        let query = Query::parse(text.some()?.text(length)?)?;
         let query = if budget == 0 { query } else { query.with_budget(budget) };
         Ok(Box::into_raw(Box::new(livebuf_query { query: Arc::new(query) })))
     };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(guard(make), error) }
+    hand_out(guard(make), error)
 }
 
 /// Frees a query. Matches that it found can still be stepped through.
 ///
 /// Memory: `query` is gone. NULL: nothing is done. Errors: none. Threads: nobody else may use it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_query_free(query: *mut livebuf_query) {
-    if !query.is_null() {
-        // SAFETY: the caller's word: `livebuf_query_new_n` made it.
-        drop(unsafe { Box::from_raw(query) });
-    }
-}
-
-/// # Safety
-/// `query` is NULL or a query.
-unsafe fn query_of<'q>(query: *const livebuf_query) -> Result<&'q Arc<Query>> {
-    // SAFETY: the caller's word.
-    Ok(&unsafe { query.as_ref() }.ok_or(NULL)?.query)
+pub extern "C" fn livebuf_query_free(query: Owned<livebuf_query>) {
+    drop(query.take());
 }
 
 /// The values that a query finds, one after the other: got from livebuf_matches_new.
@@ -104,24 +91,24 @@ struct Steps {
 /// NULL: LIVEBUF_NULL_ARGUMENT in its `error`. Errors: in its `error`: the value's own; there is
 /// no match then. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_matches_new(
-    query: *const livebuf_query,
+pub extern "C" fn livebuf_matches_new(
+    query: In<livebuf_query>,
     value: livebuf_value,
 ) -> *mut livebuf_matches {
     let begin = || {
-        // SAFETY: the caller's word. The view is looked at only while the document has the same
-        // generation, as `livebuf_matches_next` checks.
-        let (query, view): (_, Value<'static>) = unsafe { (query_of(query)?, value.view()?) };
-        let kept = Arc::clone(query);
+        let kept = Arc::clone(&query.get()?.query);
+        // SAFETY: the view is looked at only while the document has the same generation, as
+        // `livebuf_matches_next` checks.
+        let view = unsafe { value.kept_view() }?;
         // SAFETY: the query stays where it is, on the heap, until `kept` is dropped, which is
         // after the matches are.
         let query: &'static Query = unsafe { &*Arc::as_ptr(&kept) };
         let matches = query.find(view);
         let steps = Steps { matches, location: None, root: value, _query: kept };
-        Ok(Box::into_raw(Box::new(steps)))
+        Ok(Box::into_raw(Box::new(steps)).cast())
     };
     let (steps, error) = match guard(begin) {
-        Ok(steps) => (steps.cast(), livebuf_error::NONE),
+        Ok(steps) => (steps, livebuf_error::NONE),
         Err(error) => (core::ptr::null_mut(), error),
     };
     Box::into_raw(Box::new(livebuf_matches {
@@ -134,46 +121,42 @@ pub unsafe extern "C" fn livebuf_matches_new(
 
 impl livebuf_matches {
     fn steps(&self) -> Option<&Steps> {
-        // SAFETY: NULL, or made by `livebuf_matches_new`.
+        // SAFETY: `livebuf_matches_new` put the steps on the heap, or there are none.
         unsafe { self.private_steps.cast::<Steps>().as_ref() }
     }
 
     fn steps_mut(&mut self) -> Option<&mut Steps> {
-        // SAFETY: as above.
+        // SAFETY: as in `steps`.
         unsafe { self.private_steps.cast::<Steps>().as_mut() }
     }
 
     fn next(&mut self) -> Result<Option<livebuf_value>> {
         let Some(steps) = self.steps_mut() else { return Ok(None) };
         // The bytes may be elsewhere after an edit.
-        // SAFETY: the caller's word: the document outlives what borrows it.
-        unsafe { steps.root.view() }.map_err(|_| stale())?;
+        steps.root.view().map_err(|_| stale())?;
         let Some(found) = steps.matches.next().transpose()? else { return Ok(None) };
         let value = livebuf_value::of(steps.root.doc, steps.root.generation, &found.value());
         steps.location = Some(found.into_location());
         Ok(Some(value))
     }
+}
 
-    /// # Safety
-    /// As `livebuf_matches_path`.
-    unsafe fn print(
-        &self,
-        text: *mut c_char,
-        capacity: usize,
-        place: impl FnOnce(&Location<'_>) -> String,
-    ) -> usize {
-        // SAFETY: the caller's word.
-        let mut line = unsafe { Text::new(text, capacity) };
-        if let Some(steps) = self.steps()
-            // Its keys lie in the document.
-            // SAFETY: the caller's word.
-            && unsafe { steps.root.view() }.is_ok()
-            && let Some(location) = &steps.location
-        {
-            line.add(place(location).as_bytes());
-        }
-        line.end()
+/// Prints the place of a match. Its keys lie in the document.
+fn print(
+    matches: In<livebuf_matches>,
+    mut text: Buffer<c_char>,
+    capacity: usize,
+    place: impl FnOnce(&Location<'_>) -> String,
+) -> usize {
+    let Some(matches) = matches.option() else { return 0 };
+    let mut line = Text::new(&mut text, capacity);
+    if let Some(steps) = matches.steps()
+        && steps.root.view().is_ok()
+        && let Some(location) = &steps.location
+    {
+        line.add(place(location).as_bytes());
     }
+    line.end()
 }
 
 /// Steps to the next match: `matches->value`. False at the end, and where `matches->error` says
@@ -182,9 +165,8 @@ impl livebuf_matches {
 /// Memory: none that you free. NULL: false. Errors: in `matches->error`: LIVEBUF_STALE_HANDLE
 /// after an edit, LIVEBUF_BUDGET_EXCEEDED, what is damaged. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_matches_next(matches: *mut livebuf_matches) -> bool {
-    // SAFETY: the caller's word.
-    let Some(matches) = (unsafe { matches.as_mut() }) else { return false };
+pub extern "C" fn livebuf_matches_next(mut matches: InOut<livebuf_matches>) -> bool {
+    let Some(matches) = matches.option_mut() else { return false };
     if matches.error.status != OK {
         return false;
     }
@@ -213,15 +195,12 @@ pub unsafe extern "C" fn livebuf_matches_next(matches: *mut livebuf_matches) -> 
 /// Memory: writes at most `capacity` bytes to `text`, a NUL at the end among them. NULL: `text` if
 /// `capacity` is 0, to ask for the length; `matches`: 0. Errors: none. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_matches_path(
-    matches: *const livebuf_matches,
-    text: *mut c_char,
+pub extern "C" fn livebuf_matches_path(
+    matches: In<livebuf_matches>,
+    text: Buffer<c_char>,
     capacity: usize,
 ) -> usize {
-    // SAFETY: the caller's word.
-    let Some(matches) = (unsafe { matches.as_ref() }) else { return 0 };
-    // SAFETY: the caller's word.
-    unsafe { matches.print(text, capacity, |location| location.to_string()) }
+    print(matches, text, capacity, |location| location.to_string())
 }
 
 /// The place of the match as a JSON pointer: "/laps/1/sec", for livebuf_set_pointer. As
@@ -229,15 +208,12 @@ pub unsafe extern "C" fn livebuf_matches_path(
 ///
 /// Memory, NULL, Errors, Threads: as livebuf_matches_path.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_matches_pointer(
-    matches: *const livebuf_matches,
-    text: *mut c_char,
+pub extern "C" fn livebuf_matches_pointer(
+    matches: In<livebuf_matches>,
+    text: Buffer<c_char>,
     capacity: usize,
 ) -> usize {
-    // SAFETY: the caller's word.
-    let Some(matches) = (unsafe { matches.as_ref() }) else { return 0 };
-    // SAFETY: the caller's word.
-    unsafe { matches.print(text, capacity, |location| location.to_pointer()) }
+    print(matches, text, capacity, |location| location.to_pointer())
 }
 
 /// Frees matches.
@@ -245,15 +221,15 @@ pub unsafe extern "C" fn livebuf_matches_pointer(
 /// Memory: `matches` is gone. NULL: nothing is done. Errors: none. Threads: nobody else may use
 /// them.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_matches_free(matches: *mut livebuf_matches) {
-    if matches.is_null() {
-        return;
-    }
-    // SAFETY: the caller's word: `livebuf_matches_new` made both.
-    unsafe {
-        let matches = Box::from_raw(matches);
-        if !matches.private_steps.is_null() {
-            drop(Box::from_raw(matches.private_steps.cast::<Steps>()));
+pub extern "C" fn livebuf_matches_free(matches: Owned<livebuf_matches>) {
+    drop(matches.take());
+}
+
+impl Drop for livebuf_matches {
+    fn drop(&mut self) {
+        if !self.private_steps.is_null() {
+            // SAFETY: `livebuf_matches_new` put the steps on the heap for these matches alone.
+            drop(unsafe { Box::from_raw(self.private_steps.cast::<Steps>()) });
         }
     }
 }
@@ -263,13 +239,12 @@ pub unsafe extern "C" fn livebuf_matches_free(matches: *mut livebuf_matches) {
 /// Memory: borrows as `value`. NULL: a value that is not there. Errors: in the value:
 /// LIVEBUF_NOT_FOUND, LIVEBUF_BUDGET_EXCEEDED, what is damaged. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_query_first(
-    query: *const livebuf_query,
+pub extern "C" fn livebuf_query_first(
+    query: In<livebuf_query>,
     value: livebuf_value,
 ) -> livebuf_value {
     let find = || {
-        // SAFETY: the caller's word.
-        let (query, view) = unsafe { (query_of(query)?, value.view()?) };
+        let (query, view) = (&query.get()?.query, value.view()?);
         let found = query.values(view).next().transpose()?;
         Ok(found.map(|found| livebuf_value::of(value.doc, value.generation, &found)))
     };
@@ -284,41 +259,35 @@ pub unsafe extern "C" fn livebuf_query_first(
 /// Memory: writes `*count`. NULL: LIVEBUF_NULL_ARGUMENT. Errors: the value's own,
 /// LIVEBUF_BUDGET_EXCEEDED, what is damaged; `*count` is 0 then. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_query_count(
-    query: *const livebuf_query,
+pub extern "C" fn livebuf_query_count(
+    query: In<livebuf_query>,
     value: livebuf_value,
-    count: *mut usize,
+    count: Out<usize>,
 ) -> livebuf_status {
     let find = || {
-        // SAFETY: the caller's word.
-        let (query, view) = unsafe { (query_of(query)?, value.view()?) };
+        let (query, view) = (&query.get()?.query, value.view()?);
         Ok(query.count(view)?)
     };
-    // SAFETY: the caller's word.
-    let Some(count) = (unsafe { count.as_mut() }) else { return NULL.status };
+    if count.is_null() {
+        return NULL.status;
+    }
     let found = guard(find);
-    *count = found.unwrap_or(0);
+    count.put(found.unwrap_or(0));
     found.err().map_or(OK, |error| error.status)
 }
 
-/// # Safety
-/// As [`edit`]; `count` is NULL or good for writing.
-unsafe fn edit_all(
-    doc: *mut livebuf_doc,
-    count: *mut usize,
+/// An edit that answers how many matches it changed.
+fn edit_all(
+    doc: InOut<livebuf_doc>,
+    count: Out<usize>,
     work: impl FnOnce(&mut Editor<Memory>) -> Result<usize>,
 ) -> livebuf_status {
     let mut changed = 0;
-    let work = |editor: &mut Editor<Memory>| {
+    let status = edit(doc, |editor| {
         changed = work(editor)?;
         Ok(())
-    };
-    // SAFETY: passed on.
-    let status = unsafe { edit(doc, work) };
-    // SAFETY: the caller's word.
-    if let Some(count) = unsafe { count.as_mut() } {
-        *count = changed;
-    }
+    });
+    count.put(changed);
     status
 }
 
@@ -329,34 +298,26 @@ unsafe fn edit_all(
 /// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BUDGET_EXCEEDED; as livebuf_set_pointer. The document is
 /// unchanged then. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_set_all(
-    doc: *mut livebuf_doc,
-    query: *const livebuf_query,
+pub extern "C" fn livebuf_set_all(
+    doc: InOut<livebuf_doc>,
+    query: In<livebuf_query>,
     value: livebuf_new,
-    count: *mut usize,
+    count: Out<usize>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe {
-        if value.lies_in(doc) {
-            return value
-                .put_aside(doc, &mut move |value| livebuf_set_all(doc, query, value, count));
-        }
+    if value.lies_in(&doc) {
+        return value
+            .put_aside(doc, &mut move |doc, value| livebuf_set_all(doc, query, value, count));
     }
-    let work = |editor: &mut Editor<Memory>| {
-        // SAFETY: the caller's word.
-        let query = unsafe { query_of(query) }?;
-        let (under_edit, mut changed) = (UnderEdit::of(doc, editor), 0);
-        // SAFETY: the caller's word.
-        unsafe {
-            with_new(&under_edit, &value, &mut |new| {
-                changed = ::livebuf_query::set_all(editor, query, new)?;
-                Ok(())
-            })?;
-        }
+    let at = doc.address();
+    edit_all(doc, count, |editor| {
+        let query = &query.get()?.query;
+        let (under_edit, mut changed) = (UnderEdit::of(at, editor), 0);
+        with_new(&under_edit, &value, &mut |new| {
+            changed = ::livebuf_query::set_all(editor, query, new)?;
+            Ok(())
+        })?;
         Ok(changed)
-    };
-    // SAFETY: the caller's word.
-    unsafe { edit_all(doc, count, work) }
+    })
 }
 
 /// Removes all matches of a query from the document, all or none. `*count` becomes how many were
@@ -366,17 +327,14 @@ pub unsafe extern "C" fn livebuf_set_all(
 /// Errors: LIVEBUF_UNSUPPORTED where the root is among them; LIVEBUF_BUDGET_EXCEEDED; as
 /// livebuf_remove_pointer. The document is unchanged then. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_remove_all(
-    doc: *mut livebuf_doc,
-    query: *const livebuf_query,
-    count: *mut usize,
+pub extern "C" fn livebuf_remove_all(
+    doc: InOut<livebuf_doc>,
+    query: In<livebuf_query>,
+    count: Out<usize>,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        // SAFETY: the caller's word.
-        Ok(::livebuf_query::remove_all(editor, unsafe { query_of(query) }?)?)
-    };
-    // SAFETY: the caller's word.
-    unsafe { edit_all(doc, count, work) }
+    let work =
+        |editor: &mut Editor<Memory>| Ok(::livebuf_query::remove_all(editor, &query.get()?.query)?);
+    edit_all(doc, count, work)
 }
 
 /// Calls `update` with each match of a query in the document, and puts `*replacement` in its
@@ -389,9 +347,9 @@ pub unsafe extern "C" fn livebuf_remove_all(
 /// `count` if it is not wanted; others LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_set_all. Threads:
 /// an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_update_all(
-    doc: *mut livebuf_doc,
-    query: *const livebuf_query,
+pub extern "C" fn livebuf_update_all(
+    mut doc: InOut<livebuf_doc>,
+    query: In<livebuf_query>,
     update: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -400,49 +358,41 @@ pub unsafe extern "C" fn livebuf_update_all(
         ) -> bool,
     >,
     user: *mut c_void,
-    count: *mut usize,
+    count: Out<usize>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    if let Some(count) = unsafe { count.as_mut() } {
-        *count = 0;
-    }
-    // SAFETY: the caller's word.
-    let Some(known) = (unsafe { doc.as_mut() }) else { return NULL.status };
-    let find = || {
-        // SAFETY: the caller's word.
-        let query = unsafe { query_of(query) }?;
-        Ok((query.places(known.view()?)?, update.ok_or(NULL)?))
-    };
+    count.put(0);
+    let Some(known) = doc.option_mut() else { return NULL.status };
+    let find = || Ok((query.get()?.query.places(known.view()?)?, update.ok_or(NULL)?));
     let (places, update) = match guard(find) {
         Ok(found) => found,
         Err(error) => return known.status(Err(error)),
     };
-    // SAFETY: the caller's word. No reference to the document lives while `update` runs.
-    unsafe {
-        let begun = livebuf_begin(doc);
-        if begun != OK {
-            return begun;
-        }
-        let mut changed = 0;
-        for place in places {
-            let (text, length) = (place.as_ptr().cast(), place.len());
-            let value = livebuf_pointer_n(livebuf_root(doc), text, length);
-            let mut replacement = livebuf_new::NULL;
-            if !update(user, value, &raw mut replacement) {
-                continue;
-            }
-            let set = livebuf_set_pointer_n(doc, text, length, replacement, core::ptr::null_mut());
-            if set != OK {
-                // The error that counts is that of the edit.
-                livebuf_rollback(doc);
-                return set;
-            }
-            changed += 1;
-        }
-        let committed = livebuf_commit(doc);
-        if let Some(count) = count.as_mut().filter(|_| committed == OK) {
-            *count = changed;
-        }
-        committed
+    let begun = livebuf_begin(doc.again());
+    if begun != OK {
+        return begun;
     }
+    let mut changed = 0;
+    for place in places {
+        // SAFETY: the text of this length stays until the edit is done.
+        let (text, length) = (unsafe { Array::from_raw(place.as_ptr().cast()) }, place.len());
+        let value = livebuf_pointer_n(livebuf_root(doc.reader()), text, length);
+        let mut replacement = livebuf_new::NULL;
+        // SAFETY: C gave the function to be called so, with this pointer. The document is not
+        // borrowed while it runs.
+        if !unsafe { update(user, value, &raw mut replacement) } {
+            continue;
+        }
+        let set = livebuf_set_pointer_n(doc.again(), text, length, replacement, Out::NULL);
+        if set != OK {
+            // The error that counts is that of the edit.
+            livebuf_rollback(doc);
+            return set;
+        }
+        changed += 1;
+    }
+    let committed = livebuf_commit(doc);
+    if committed == OK {
+        count.put(changed);
+    }
+    committed
 }

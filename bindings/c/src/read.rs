@@ -7,14 +7,16 @@
 use core::ffi::{c_char, c_void};
 use core::fmt::Write;
 use core::mem::{MaybeUninit, align_of, size_of};
-use core::ptr;
+use core::ptr::{self, NonNull};
 
 use livebuf::layout::{TAG_DATE_TIME, TAG_TIMESTAMP};
-use livebuf::raw::{ValueParts, is_ascii};
+use livebuf::raw::ValueParts;
 use livebuf::{Extended, Key, Kind, Lookup, Value};
 
-use crate::document::{bytes_of, livebuf_doc};
-use crate::status::{NULL, OK, Result, Text, livebuf_code, livebuf_error, livebuf_status};
+use crate::args::{Array, Buffer, In, Out};
+use crate::document::livebuf_doc;
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::text::Text;
 
 /// A value of a document: 32 bytes, passed by value. Where there is none, why not.
 ///
@@ -25,7 +27,7 @@ use crate::status::{NULL, OK, Result, Text, livebuf_code, livebuf_error, livebuf
 #[derive(Clone, Copy)]
 pub struct livebuf_value {
     /// The document; NULL where there is no value.
-    pub doc: *const livebuf_doc,
+    pub doc: In<livebuf_doc>,
     /// The number, or where the value lies. Of an error its offset.
     pub cell: u64,
     /// Private. Of an error the lower half of its detail.
@@ -173,26 +175,24 @@ pub struct livebuf_key {
 const KEY: u64 = 0x4C42_4B45_5900_0002;
 const _: () = assert!(size_of::<Key<'_>>() <= 56 && align_of::<Key<'_>>() <= 8);
 
-/// The key in a caller's variable.
-///
-/// # Safety
-/// `key` is NULL or good for reading.
-#[inline]
-pub(crate) unsafe fn key_of<'k>(key: *const livebuf_key) -> Result<&'k Key<'static>> {
-    // SAFETY: the caller's word; any words may be read.
-    let words = unsafe { key.as_ref() }.ok_or(NULL)?;
-    if words.private_state != KEY {
-        return Err(NULL);
+impl livebuf_key {
+    /// The core's key.
+    #[inline]
+    pub(crate) fn made(&self) -> Result<&Key<'static>> {
+        if self.private_state != KEY {
+            return Err(NULL);
+        }
+        // SAFETY: `livebuf_key_init_n` put a key there before it wrote this state, and C never
+        // writes these words.
+        Ok(unsafe { &*self.private_words.as_ptr().cast() })
     }
-    // SAFETY: this state says that `livebuf_key_init` put a key there.
-    Ok(unsafe { &*words.private_words.as_ptr().cast() })
 }
 
 impl livebuf_value {
     #[cold]
     pub(crate) fn missing(error: livebuf_error) -> Self {
         livebuf_value {
-            doc: ptr::null(),
+            doc: In::NULL,
             cell: error.offset,
             position: error.detail as u32,
             generation: (error.detail >> 32) as u32,
@@ -202,7 +202,7 @@ impl livebuf_value {
     }
 
     pub(crate) const NOT_FOUND: livebuf_value = livebuf_value {
-        doc: ptr::null(),
+        doc: In::NULL,
         cell: 0,
         position: 0,
         generation: 0,
@@ -224,30 +224,33 @@ impl livebuf_value {
     }
 
     /// The value in the document of its generation.
-    ///
-    /// # Safety
-    /// `doc` is NULL or a document.
     #[inline]
-    pub(crate) unsafe fn view<'d>(&self) -> Result<Value<'d>> {
-        // SAFETY: the caller's word.
-        let Some(doc) = (unsafe { self.doc.as_ref() }) else { return Err(self.why_missing()) };
+    pub(crate) fn view(&self) -> Result<Value<'_>> {
+        let Some(doc) = self.doc.option() else { return Err(self.why_missing()) };
         if doc.generation != self.generation || !doc.is_open() {
             return Err(stale());
         }
         Ok(Value::from_parts(doc.used(), self.parts()))
     }
 
-    /// The date, time, decimal or UUID.
+    /// The same for what C keeps: an iteration, a column or matches.
     ///
     /// # Safety
-    /// As [`view`](Self::view).
-    unsafe fn extended(&self) -> Result<Option<Extended>> {
+    /// It is used only while the document is there, is open and has this generation.
+    #[inline]
+    pub(crate) unsafe fn kept_view(&self) -> Result<Value<'static>> {
+        let value = self.view()?;
+        // SAFETY: the bytes stay as they are as long as the generation does.
+        Ok(unsafe { core::mem::transmute::<Value<'_>, Value<'static>>(value) })
+    }
+
+    /// The date, time, decimal or UUID.
+    fn extended(&self) -> Result<Option<Extended>> {
         let parts = self.parts();
         let is_in_cell = matches!(parts.tag, TAG_TIMESTAMP..=TAG_DATE_TIME);
         let value = match is_in_cell && !self.doc.is_null() {
             true => Value::from_parts(&[], parts),
-            // SAFETY: passed on.
-            false => unsafe { self.view() }?,
+            false => self.view()?,
         };
         Ok(value.as_extended()?)
     }
@@ -265,7 +268,7 @@ impl livebuf_value {
     }
 
     #[inline]
-    pub(crate) fn of(doc: *const livebuf_doc, generation: u32, value: &Value<'_>) -> Self {
+    pub(crate) fn of(doc: In<livebuf_doc>, generation: u32, value: &Value<'_>) -> Self {
         let ValueParts { cell, position, tag } = value.parts();
         livebuf_value { doc, cell, position, generation, tag: tag.into(), status: OK }
     }
@@ -273,19 +276,17 @@ impl livebuf_value {
     /// The member with this key. Apart: members of maps are found at the first look, without a
     /// stack frame.
     #[inline(never)]
-    unsafe fn get(&self, key: &[u8]) -> Self {
-        // SAFETY: the caller's word.
-        unsafe { self.find(|value| value_at(value, key)) }
+    fn get(&self, key: &[u8]) -> Self {
+        self.find(|value| value_at(value, key))
     }
 
     /// What a look-up finds, or why not.
     #[inline]
-    unsafe fn find<'d>(
-        &self,
+    fn find<'d>(
+        &'d self,
         find: impl FnOnce(&Value<'d>) -> livebuf::Result<Option<Value<'d>>>,
     ) -> Self {
-        // SAFETY: the caller's word.
-        match unsafe { self.view() } {
+        match self.view() {
             Ok(value) => match find(&value) {
                 Ok(Some(found)) => self.sibling(&found),
                 Ok(None) => Self::NOT_FOUND,
@@ -306,9 +307,8 @@ pub(crate) fn stale() -> livebuf_error {
 /// Memory: borrows the document, which must stay where it is. NULL and documents that are
 /// not open: a value that is not there. Errors: in the value. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_root(doc: *const livebuf_doc) -> livebuf_value {
-    // SAFETY: the caller's word.
-    let Some(known) = (unsafe { doc.as_ref() }) else { return livebuf_value::missing(NULL) };
+pub extern "C" fn livebuf_root(doc: In<livebuf_doc>) -> livebuf_value {
+    let Some(known) = doc.option() else { return livebuf_value::missing(NULL) };
     match known.view() {
         Ok(view) => livebuf_value::of(doc, known.generation, &view.root()),
         Err(error) => livebuf_value::missing(error),
@@ -320,13 +320,13 @@ pub unsafe extern "C" fn livebuf_root(doc: *const livebuf_doc) -> livebuf_value 
 /// Memory: borrows as `object`. NULL: a value that is not there. Errors: in the value: a
 /// value that is no object has no members. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_get_n(
+pub extern "C" fn livebuf_get_n(
     object: livebuf_value,
-    key: *const c_char,
+    key: Array<c_char>,
     length: usize,
 ) -> livebuf_value {
-    // SAFETY: passed on.
-    unsafe { livebuf_get_in_n(&raw const object, key, length) }
+    // SAFETY: the object is this call's own, and there until the other returns.
+    livebuf_get_in_n(unsafe { In::from_raw(&object) }, key, length)
 }
 
 /// The same of the object at an address. The inline livebuf_get and livebuf_get_n call it: the 32
@@ -336,22 +336,17 @@ pub unsafe extern "C" fn livebuf_get_n(
 /// Memory: borrows as `*object`. NULL: a value that is not there. Errors: in the value: a
 /// value that is no object has no members. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_get_in_n(
-    object: *const livebuf_value,
-    key: *const c_char,
+pub extern "C" fn livebuf_get_in_n(
+    object: In<livebuf_value>,
+    key: Array<c_char>,
     length: usize,
 ) -> livebuf_value {
-    // SAFETY: the caller's word.
-    let (object, key) = unsafe { (object.as_ref(), bytes_of(key.cast(), length)) };
-    match (object, key) {
+    match (object.option(), key.bytes(length)) {
         (Some(object), Ok(key)) => {
-            // SAFETY: the caller's word.
-            let found = unsafe { object.view() }.ok().and_then(|value| value.first_look(key));
-            match found {
+            match object.view().ok().and_then(|value| value.first_look(key)) {
                 Some(Some(found)) => object.sibling(&found),
                 Some(None) => livebuf_value::NOT_FOUND,
-                // SAFETY: the caller's word.
-                None => unsafe { object.get(key) },
+                None => object.get(key),
             }
         }
         (None, _) => livebuf_value::missing(NULL),
@@ -367,15 +362,13 @@ pub unsafe extern "C" fn livebuf_get_in_n(
 /// Memory: borrows as `*object`. NULL: a value that is not there. Errors: in the value; any offset
 /// may be given. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_get_in_column(
-    object: *const livebuf_value,
+pub extern "C" fn livebuf_get_in_column(
+    object: In<livebuf_value>,
     column: u64,
     row: u32,
 ) -> livebuf_value {
-    // SAFETY: the caller's word.
-    match unsafe { object.as_ref() } {
-        // SAFETY: the caller's word.
-        Some(object) => unsafe { object.find(|value| value.in_column(column, row)) },
+    match object.option() {
+        Some(object) => object.find(|value| value.in_column(column, row)),
         None => livebuf_value::missing(NULL),
     }
 }
@@ -390,14 +383,9 @@ fn value_at<'d>(value: &Value<'d>, lookup: impl Lookup) -> livebuf::Result<Optio
 /// Memory: borrows as `object`. NULL and keys that were not made: a value that is not there.
 /// Errors: in the value. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_get_key(
-    object: livebuf_value,
-    key: *const livebuf_key,
-) -> livebuf_value {
-    // SAFETY: the caller's word.
-    match unsafe { key_of(key) } {
-        // SAFETY: the caller's word.
-        Ok(key) => unsafe { object.find(|value| value_at(value, key)) },
+pub extern "C" fn livebuf_get_key(object: livebuf_value, key: In<livebuf_key>) -> livebuf_value {
+    match key.get().and_then(livebuf_key::made) {
+        Ok(key) => object.find(|value| value_at(value, key)),
         Err(error) => livebuf_value::missing(error),
     }
 }
@@ -407,13 +395,12 @@ pub unsafe extern "C" fn livebuf_get_key(
 ///
 /// Memory: none. NULL: `fallback`. Errors: `fallback`. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_get_key_i64_or(
+pub extern "C" fn livebuf_get_key_i64_or(
     object: livebuf_value,
-    key: *const livebuf_key,
+    key: In<livebuf_key>,
     fallback: i64,
 ) -> i64 {
-    // SAFETY: the caller's word.
-    match unsafe { (key_of(key), object.view()) } {
+    match (key.get().and_then(livebuf_key::made), object.view()) {
         (Ok(key), Ok(value)) => match value_at(&value, key) {
             Ok(Some(found)) => found.as_i64().unwrap_or(fallback),
             _ => fallback,
@@ -427,9 +414,8 @@ pub unsafe extern "C" fn livebuf_get_key_i64_or(
 /// Memory: borrows as `array`. NULL: none. Errors: in the value: beyond the end, and of what
 /// is no array, there are no elements. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_at(array: livebuf_value, index: usize) -> livebuf_value {
-    // SAFETY: the caller's word.
-    unsafe { array.find(|value| value_at(value, index)) }
+pub extern "C" fn livebuf_at(array: livebuf_value, index: usize) -> livebuf_value {
+    array.find(|value| value_at(value, index))
 }
 
 /// The value at a JSON pointer (RFC 6901) of `length` bytes below this one; "" is itself.
@@ -437,45 +423,15 @@ pub unsafe extern "C" fn livebuf_at(array: livebuf_value, index: usize) -> liveb
 /// Memory: borrows as `value`. NULL: a value that is not there. Errors: in the value,
 /// LIVEBUF_BAD_POINTER among them. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_pointer_n(
+pub extern "C" fn livebuf_pointer_n(
     value: livebuf_value,
-    pointer: *const c_char,
+    pointer: Array<c_char>,
     length: usize,
 ) -> livebuf_value {
-    // SAFETY: the caller's word.
-    match unsafe { text_of(pointer, length) } {
-        // SAFETY: the caller's word.
-        Ok(pointer) => unsafe { value.find(|value| value.pointer(pointer)) },
+    match pointer.text(length) {
+        Ok(pointer) => value.find(|value| value.pointer(pointer)),
         Err(error) => livebuf_value::missing(error),
     }
-}
-
-/// The caller's text.
-///
-/// # Safety
-/// As [`bytes_of`].
-#[inline]
-pub(crate) unsafe fn text_of<'t>(text: *const c_char, length: usize) -> Result<&'t str> {
-    // SAFETY: passed on.
-    text_in(unsafe { bytes_of(text.cast(), length) }?)
-}
-
-#[inline]
-pub(crate) fn text_in(bytes: &[u8]) -> Result<&str> {
-    // Most keys are short and ASCII, which is seen here faster than by a call.
-    if bytes.len() <= 32 && is_ascii(bytes) {
-        // SAFETY: ASCII is UTF-8.
-        return Ok(unsafe { core::str::from_utf8_unchecked(bytes) });
-    }
-    match core::str::from_utf8(bytes) {
-        Ok(text) => Ok(text),
-        Err(error) => Err(bad_text(error.valid_up_to())),
-    }
-}
-
-#[cold]
-fn bad_text(offset: usize) -> livebuf_error {
-    livebuf_error { offset: offset as u64, ..livebuf_error::of(livebuf_code::LIVEBUF_BAD_TEXT) }
 }
 
 /// What a value is.
@@ -514,9 +470,8 @@ pub extern "C" fn livebuf_kind_of(value: livebuf_value) -> livebuf_kind {
 ///
 /// Memory: none. NULL: none. Errors: 0. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_count(value: livebuf_value) -> usize {
-    // SAFETY: the caller's word.
-    unsafe { value.view() }.ok().and_then(|value| value.len().ok()?).unwrap_or(0)
+pub extern "C" fn livebuf_count(value: livebuf_value) -> usize {
+    value.view().ok().and_then(|value| value.len().ok()?).unwrap_or(0)
 }
 
 /// The text of a string; `data` is NULL where it is none. Not NUL-terminated; UTF-8 in
@@ -525,9 +480,8 @@ pub unsafe extern "C" fn livebuf_count(value: livebuf_value) -> usize {
 /// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
 /// livebuf_read_str tells why. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_get_str(value: livebuf_value) -> livebuf_str {
-    // SAFETY: the caller's word.
-    let found = unsafe { value.view() }.ok().and_then(|view| view.as_text_bytes().ok()?);
+pub extern "C" fn livebuf_get_str(value: livebuf_value) -> livebuf_str {
+    let found = value.view().ok().and_then(|view| view.as_text_bytes().ok()?);
     livebuf_str::of(found, value.generation)
 }
 
@@ -548,9 +502,8 @@ impl livebuf_str {
 /// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no bytes;
 /// livebuf_read_bytes tells why. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_get_bytes(value: livebuf_value) -> livebuf_bytes {
-    // SAFETY: the caller's word.
-    match unsafe { value.view() }.ok().and_then(|view| view.as_bytes().ok()?) {
+pub extern "C" fn livebuf_get_bytes(value: livebuf_value) -> livebuf_bytes {
+    match value.view().ok().and_then(|view| view.as_bytes().ok()?) {
         Some(bytes) => livebuf_bytes {
             data: bytes.as_ptr(),
             length: bytes.len() as u32,
@@ -566,9 +519,8 @@ pub unsafe extern "C" fn livebuf_get_bytes(value: livebuf_value) -> livebuf_byte
 /// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
 /// livebuf_read_number_text tells why. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_get_number_text(value: livebuf_value) -> livebuf_str {
-    // SAFETY: the caller's word.
-    let found = unsafe { value.view() }.ok().and_then(|view| view.as_number_text().ok()?);
+pub extern "C" fn livebuf_get_number_text(value: livebuf_value) -> livebuf_str {
+    let found = value.view().ok().and_then(|view| view.as_number_text().ok()?);
     livebuf_str::of(found.map(str::as_bytes), value.generation)
 }
 
@@ -578,9 +530,8 @@ pub unsafe extern "C" fn livebuf_get_number_text(value: livebuf_value) -> livebu
 ///
 /// Memory: none. NULL: none. Errors: `fallback`. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_number_text_f64_or(value: livebuf_value, fallback: f64) -> f64 {
-    // SAFETY: the caller's word.
-    unsafe { value.view() }.ok().and_then(|view| view.as_f64()).unwrap_or(fallback)
+pub extern "C" fn livebuf_number_text_f64_or(value: livebuf_value, fallback: f64) -> f64 {
+    value.view().ok().and_then(|view| view.as_f64()).unwrap_or(fallback)
 }
 
 /// The days of a date, or the microseconds of a time.
@@ -603,25 +554,21 @@ pub(crate) fn units(value: &Extended) -> Option<i64> {
 /// LIVEBUF_WRONG_TYPE where the value is of another kind; those of livebuf_value_error.
 /// Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_read_extended(
+pub extern "C" fn livebuf_read_extended(
     value: livebuf_value,
     kind: u32,
-    result: *mut c_void,
+    result: Out<c_void>,
 ) -> livebuf_status {
-    if result.is_null() {
-        return NULL.status;
-    }
-    // SAFETY: the caller's word.
-    let found = unsafe { value.extended() };
-    match found {
+    let Some(place) = result.place() else { return NULL.status };
+    match value.extended() {
         Ok(Some(found)) if kind == livebuf_kind_of(value) as u32 => {
-            // SAFETY: the caller's word: what a value of this kind is written to.
-            unsafe { put(&found, result) };
+            // SAFETY: C passes the kind together with a variable for what such a value has, and
+            // the value is of this kind.
+            unsafe { write(&found, place) };
             OK
         }
         Ok(Some(_)) => livebuf_code::LIVEBUF_WRONG_TYPE as livebuf_status,
-        // SAFETY: the caller's word.
-        Ok(None) => match unsafe { livebuf_value_error(value) }.status {
+        Ok(None) => match livebuf_value_error(value).status {
             OK => livebuf_code::LIVEBUF_WRONG_TYPE as livebuf_status,
             status => status,
         },
@@ -631,8 +578,8 @@ pub unsafe extern "C" fn livebuf_read_extended(
 
 /// # Safety
 /// `result` is good for writing what a value of this kind has.
-unsafe fn put(value: &Extended, result: *mut c_void) {
-    // SAFETY: the caller's word.
+unsafe fn write(value: &Extended, result: NonNull<c_void>) {
+    // SAFETY: this function's caller knows that the variable is of the type that each arm writes.
     unsafe {
         match (value, units(value)) {
             (Extended::Date(date), _) => result.cast::<i32>().write(date.days()),
@@ -660,15 +607,13 @@ unsafe fn put(value: &Extended, result: *mut c_void) {
 /// of these texts. NULL: `text` if `capacity` is 0, to ask for the length. Errors: 0 and empty
 /// text; livebuf_value_error tells why. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_extended_text(
+pub extern "C" fn livebuf_extended_text(
     value: livebuf_value,
-    text: *mut c_char,
+    mut text: Buffer<c_char>,
     capacity: usize,
 ) -> usize {
-    // SAFETY: the caller's word.
-    let mut line = unsafe { Text::new(text, capacity) };
-    // SAFETY: the caller's word.
-    if let Ok(Some(found)) = unsafe { value.extended() } {
+    let mut line = Text::new(&mut text, capacity);
+    if let Ok(Some(found)) = value.extended() {
         // It goes wrong in no place.
         let _ = write!(line, "{found}");
     }
@@ -682,9 +627,8 @@ pub unsafe extern "C" fn livebuf_extended_text(
 /// text, bytes, dates, times, decimals, UUIDs or the header of a container;
 /// LIVEBUF_STALE_HANDLE after an edit of the document. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_value_error(value: livebuf_value) -> livebuf_error {
-    // SAFETY: the caller's word.
-    let looked = unsafe { value.view() }.and_then(|view| {
+pub extern "C" fn livebuf_value_error(value: livebuf_value) -> livebuf_error {
+    let looked = value.view().and_then(|view| {
         view.len()?;
         view.as_text_bytes()?;
         view.as_bytes()?;
@@ -704,30 +648,24 @@ pub unsafe extern "C" fn livebuf_value_error(value: livebuf_value) -> livebuf_er
 /// NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BAD_TEXT; the key finds nothing then.
 /// Threads: as writing a variable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_key_init_n(
-    key: *mut livebuf_key,
-    text: *const c_char,
+pub extern "C" fn livebuf_key_init_n(
+    key: Out<livebuf_key>,
+    text: Array<c_char>,
     length: usize,
 ) -> livebuf_status {
-    if key.is_null() {
-        return NULL.status;
+    let Some(place) = key.place() else { return NULL.status };
+    // SAFETY: C keeps the text where it is for as long as it uses the key.
+    let given = unsafe { text.kept_text(length) };
+    let text = given.unwrap_or_default();
+    let made = Key::new(text);
+    // SAFETY: C passes a variable of this type; the words have the key's size and alignment.
+    unsafe {
+        let key = place.as_ptr();
+        (&raw mut (*key).private_mix).write(made.mix());
+        (&raw mut (*key).private_text).write(text.as_ptr().cast());
+        (&raw mut (*key).private_length).write(text.len());
+        (&raw mut (*key).private_words).cast::<Key<'static>>().write(made);
+        (&raw mut (*key).private_state).write(if given.is_ok() { KEY } else { 0 });
     }
-    // SAFETY: the caller's word.
-    unsafe { (*key).private_state = 0 };
-    // SAFETY: the caller's word.
-    match unsafe { text_of(text, length) } {
-        Ok(text) => {
-            let made = Key::new(text);
-            // SAFETY: the caller's word; the words have the key's size and alignment.
-            unsafe {
-                (*key).private_mix = made.mix();
-                (*key).private_text = text.as_ptr().cast();
-                (*key).private_length = text.len();
-                (&raw mut (*key).private_words).cast::<Key<'static>>().write(made);
-                (*key).private_state = KEY;
-            }
-            OK
-        }
-        Err(error) => error.status,
-    }
+    given.err().map_or(OK, |error| error.status)
 }

@@ -1,7 +1,7 @@
 //! Statuses and errors: the core's numbers, and a few of this interface's own.
 
 use core::ffi::{CStr, c_char, c_int};
-use core::fmt::{self, Write};
+use core::fmt;
 
 use livebuf::ErrorKind;
 
@@ -341,69 +341,4 @@ impl fmt::Display for livebuf_error {
             _ => Ok(()),
         }
     }
-}
-
-/// Text that goes to memory of the caller's as far as it has room, and is counted.
-pub(crate) struct Text {
-    pub(crate) buffer: *mut u8,
-    pub(crate) capacity: usize,
-    pub(crate) length: usize,
-}
-
-impl Text {
-    /// # Safety
-    /// `buffer` is NULL or good for writing `capacity` bytes for as long as this is used.
-    pub(crate) unsafe fn new(buffer: *mut c_char, capacity: usize) -> Text {
-        let capacity = if buffer.is_null() { 0 } else { capacity.min(isize::MAX as usize) };
-        Text { buffer: buffer.cast(), capacity, length: 0 }
-    }
-
-    pub(crate) fn add(&mut self, text: &[u8]) {
-        let room = self.capacity.saturating_sub(self.length).min(text.len());
-        if room > 0 {
-            // SAFETY: `length + room` is within the capacity, by the caller's word good for
-            // writing.
-            unsafe {
-                let end = self.buffer.add(self.length);
-                core::ptr::copy_nonoverlapping(text.as_ptr(), end, room);
-            }
-        }
-        self.length += text.len();
-    }
-
-    /// Puts a NUL behind the text, or over the last byte that fits. Returns the length of all text.
-    pub(crate) fn end(self) -> usize {
-        if self.capacity > 0 {
-            // SAFETY: within the capacity.
-            unsafe { self.buffer.add(self.length.min(self.capacity - 1)).write(0) };
-        }
-        self.length
-    }
-}
-
-impl Write for Text {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.add(text.as_bytes());
-        Ok(())
-    }
-}
-
-/// An error as one line of English, with its place and detail: "the buffer is too small: 24
-/// bytes are missing". Rust has the same words. Returns the length of the whole line without
-/// its NUL, as snprintf does.
-///
-/// Memory: writes at most `capacity` bytes to `text`, a NUL at the end among them; 160 hold
-/// any line. NULL: `text` if `capacity` is 0, to ask for the length. Errors: none; an unknown
-/// status is "unknown status". Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_error_text(
-    error: livebuf_error,
-    text: *mut c_char,
-    capacity: usize,
-) -> usize {
-    // SAFETY: the caller's word.
-    let mut line = unsafe { Text::new(text, capacity) };
-    // It goes wrong in no place.
-    let _ = write!(line, "{error}");
-    line.end()
 }

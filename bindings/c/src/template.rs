@@ -1,15 +1,15 @@
 //! Prepared messages: templates and what is stamped from them.
 
-use core::ffi::{CStr, c_char};
+use core::ffi::c_char;
 use core::mem::{MaybeUninit, align_of, size_of};
-use core::slice;
+use core::{ptr, slice};
 
 use livebuf::layout::{TAG_FLOAT, TAG_INT, TAG_STRING};
 use livebuf::{New, Stamped, Template};
 
-use crate::document::{Memory, adopt, bytes_of_mut, guard, livebuf_doc, overlap, place};
+use crate::args::{Array, Buffer, In, Out, Terminated, text_in};
+use crate::document::{Memory, adopt, guard, livebuf_doc, overlap, place};
 use crate::edit::{UnderEdit, kind, livebuf_new, outside, with_new};
-use crate::read::text_in;
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// A prepared message: made once from an example by livebuf_template_init, then stamped by
@@ -37,68 +37,47 @@ const _: () = assert!(size_of::<InMemory>() <= 3 * 8 && align_of::<InMemory>() <
 /// In a template that was made; a number that a forgotten variable will hardly hold.
 const MADE: u64 = 0x4C42_0054_4C42_0054;
 
-/// A place's pointer, NUL-terminated and known to be UTF-8.
-#[repr(transparent)]
-struct Place(*const c_char);
-
-impl Place {
-    /// # Safety
-    /// The pointer is good for NUL-terminated text.
-    unsafe fn text(&self) -> Result<&str> {
-        // SAFETY: the caller's word.
-        text_in(unsafe { CStr::from_ptr(self.0) }.to_bytes())
-    }
-}
-
-impl AsRef<str> for Place {
+/// A place's pointer, known to be UTF-8.
+impl AsRef<str> for Terminated<c_char> {
     fn as_ref(&self) -> &str {
-        // SAFETY: looked at before it is given to the core.
-        unsafe { self.text() }.unwrap_or_default()
+        self.bytes().and_then(text_in).unwrap_or_default()
     }
 }
 
-/// # Safety
-/// As [`livebuf_template_init`].
-unsafe fn make(
+fn make(
     example: &livebuf_new,
-    places: *const *const c_char,
-    count: usize,
-    memory: *mut u8,
+    places: Result<&[Terminated<c_char>]>,
+    memory: Buffer<u8>,
     capacity: usize,
 ) -> Result<InMemory> {
-    if memory.is_null() || (places.is_null() && count > 0) {
+    if memory.is_null() {
         return Err(NULL);
     }
-    let places: &[Place] = match count {
-        0 => &[],
-        // SAFETY: the caller's word; a place is a pointer.
-        _ => unsafe { slice::from_raw_parts(places.cast(), count) },
-    };
+    let places = places?;
     for place in places {
-        if place.0.is_null() {
-            return Err(NULL);
-        }
-        // SAFETY: the caller's word.
-        unsafe { place.text() }?;
+        text_in(place.bytes()?)?;
     }
     let mut made = None;
-    let capacity = capacity.min(isize::MAX as usize);
-    let under_edit = UnderEdit::memory(memory, capacity);
+    let (start, capacity) = (memory.into_raw(), capacity.min(isize::MAX as usize));
+    let under_edit = UnderEdit::memory(start, capacity);
     let mut then = |new: New<'_>| {
         let half = capacity / 2;
-        let front = Memory::fixed(memory, half);
-        // SAFETY: within the capacity.
-        let back = Memory::fixed(unsafe { memory.add(half) }, capacity - half);
-        // SAFETY: the caller's word; what was written at the beginning stays.
+        // SAFETY: C passes memory of this capacity, and the header asks it to keep what the template
+        // uses. The halves do not overlap.
+        let (front, back) = unsafe {
+            let back = Memory::of(start.add(half), capacity - half, ptr::null_mut());
+            (Memory::of(start, half, ptr::null_mut()), back)
+        };
+        // SAFETY: the core asks for the first bytes of `front`, as it left them. It has dropped both
+        // halves then, and C leaves the bytes to the template.
         made = Some(unsafe {
             Template::new_between(new, places, front, back, |size| {
-                slice::from_raw_parts_mut(memory, size)
+                slice::from_raw_parts_mut(start, size)
             })?
         });
         Ok(())
     };
-    // SAFETY: the caller's word.
-    unsafe { with_new(&under_edit, example, &mut then) }?;
+    with_new(&under_edit, example, &mut then)?;
     made.ok_or(NULL)
 }
 
@@ -119,12 +98,12 @@ unsafe fn make(
 /// pointer. LIVEBUF_TENSOR_MISMATCH if it leads into a tensor. Damage in the example and limits are errors, too. `prepared->error` has the
 /// details. Threads: as a read of the example.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_template_init(
-    prepared: *mut livebuf_template,
+pub extern "C" fn livebuf_template_init(
+    prepared: Out<livebuf_template>,
     example: livebuf_new,
-    places: *const *const c_char,
+    places: Array<Terminated<c_char>>,
     count: usize,
-    memory: *mut u8,
+    memory: Buffer<u8>,
     capacity: usize,
 ) -> livebuf_status {
     if prepared.is_null() {
@@ -137,8 +116,7 @@ pub unsafe extern "C" fn livebuf_template_init(
         private_state: 0,
         private_template: [MaybeUninit::uninit(); 3],
     };
-    // SAFETY: the caller's word.
-    match guard(|| unsafe { make(&example, places, count, memory, capacity) }) {
+    match guard(|| make(&example, places.slice(count), memory, capacity)) {
         Ok(template) => {
             (made.size, made.count) = (template.size(), template.places());
             made.private_state = MADE;
@@ -148,83 +126,76 @@ pub unsafe extern "C" fn livebuf_template_init(
         Err(error) => made.error = error,
     }
     let status = made.error.status;
-    // SAFETY: the caller's word; what it holds is not looked at.
-    unsafe { prepared.write(made) };
+    prepared.put(made);
     status
 }
 
-/// The template that C gives.
-///
-/// # Safety
-/// `template` is NULL or good for reading.
-#[inline]
-unsafe fn given<'t>(template: *const livebuf_template) -> Result<&'t InMemory> {
-    // SAFETY: the caller's word.
-    let Some(template) = (unsafe { template.as_ref() }) else { return Err(NULL) };
-    if template.private_state != MADE {
-        return Err(livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN));
+impl In<livebuf_template> {
+    /// The core's template.
+    #[inline]
+    fn made(&self) -> Result<&InMemory> {
+        let template = self.get()?;
+        if template.private_state != MADE {
+            return Err(livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN));
+        }
+        // SAFETY: `livebuf_template_init` wrote a template there together with this state.
+        Ok(unsafe { &*template.private_template.as_ptr().cast() })
     }
-    // SAFETY: in this state it lies there.
-    Ok(unsafe { &*template.private_template.as_ptr().cast() })
 }
 
 /// What is stamped and where to, looked at.
-///
-/// # Safety
-/// As [`livebuf_stamp`].
 #[inline]
-unsafe fn given_all<'t>(
-    template: *const livebuf_template,
-    values: *const livebuf_new,
+fn given<'t>(
+    template: &'t In<livebuf_template>,
+    values: &'t Array<livebuf_new>,
     count: usize,
-    buffer: *mut u8,
+    buffer: &Buffer<u8>,
     capacity: usize,
 ) -> Result<(&'t InMemory, &'t [livebuf_new], UnderEdit)> {
-    // SAFETY: the caller's word.
-    let template = unsafe { given(template) }?;
+    let template = template.made()?;
     if buffer.is_null() || values.is_null() && count > 0 {
         return Err(NULL);
     }
-    if overlap(template.memory(), (buffer, capacity)) {
+    if overlap(template.memory(), (buffer.address(), capacity)) {
         return Err(livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP));
     }
-    let values = match count {
-        0 => &[],
-        // SAFETY: the caller's word.
-        _ => unsafe { slice::from_raw_parts(values, count) },
+    Ok((template, values.slice(count)?, UnderEdit::memory(buffer.address(), capacity)))
+}
+
+/// Stamps; the bytes of the document, or why there is none. No function: the compiler would
+/// inline it into neither of its callers, which takes a fifth more time.
+macro_rules! fill {
+    ($template:ident, $values:ident, $count:ident, $buffer:ident, $capacity:ident) => {
+        given(&$template, &$values, $count, &$buffer, $capacity).and_then(
+            |(template, values, under_edit)| {
+                let buffer = $buffer.bytes($capacity.min(isize::MAX as usize))?;
+                template.fill_with(buffer, $count, |index| match values.get(index) {
+                    Some(value) => stamped(value, &under_edit),
+                    None => Err(NULL),
+                })
+            },
+        )
     };
-    Ok((template, values, UnderEdit::memory(buffer, capacity)))
 }
 
 /// A value as the core stamps it. The most frequent kinds by themselves: an enum that is put
 /// together here and taken apart there costs more than storing it.
-///
-/// # Safety
-/// As [`livebuf_stamp`].
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-unsafe fn stamped<'v>(value: &livebuf_new, under_edit: &UnderEdit) -> Result<Stamped<'v>> {
-    // SAFETY: all that a union of numbers and a pointer holds may be read as a number;
-    // pointers are passed on.
-    unsafe {
-        match value.kind {
-            kind::INT => Ok(Stamped::Cell(TAG_INT, value.payload.u64)),
-            kind::FLOAT => Ok(Stamped::Cell(TAG_FLOAT, value.payload.u64)),
-            kind::STRING => {
-                let (pointer, length) = (value.payload.pointer.cast(), value.length as usize);
-                let text = text_in(outside(under_edit, pointer, length)?)?;
-                Ok(Stamped::Span(TAG_STRING, text.as_bytes()))
-            }
-            _ => rest(value, under_edit),
+fn stamped<'v>(value: &'v livebuf_new, under_edit: &UnderEdit) -> Result<Stamped<'v>> {
+    match value.kind {
+        kind::INT => Ok(Stamped::Cell(TAG_INT, value.word())),
+        kind::FLOAT => Ok(Stamped::Cell(TAG_FLOAT, value.word())),
+        kind::STRING => {
+            let text = text_in(outside(under_edit, value.array(), value.length as usize)?)?;
+            Ok(Stamped::Span(TAG_STRING, text.as_bytes()))
         }
+        _ => rest(value, under_edit),
     }
 }
 
-/// # Safety
-/// As [`livebuf_stamp`].
 #[inline(never)]
-unsafe fn rest<'v>(value: &livebuf_new, under_edit: &UnderEdit) -> Result<Stamped<'v>> {
-    // SAFETY: passed on.
-    Ok(Stamped::of(&unsafe { value.part(under_edit) }?)?)
+fn rest<'v>(value: &'v livebuf_new, under_edit: &UnderEdit) -> Result<Stamped<'v>> {
+    Ok(Stamped::of(&value.part(under_edit)?)?)
 }
 
 /// Stamps a document into the caller's memory, with a value for each place in their order: a
@@ -242,72 +213,57 @@ unsafe fn rest<'v>(value: &livebuf_new, under_edit: &UnderEdit) -> Result<Stampe
 /// Threads: any number may stamp from one template at once.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_stamp(
-    prepared: *const livebuf_template,
-    values: *const livebuf_new,
+pub extern "C" fn livebuf_stamp(
+    prepared: In<livebuf_template>,
+    values: Array<livebuf_new>,
     count: usize,
-    buffer: *mut u8,
+    mut buffer: Buffer<u8>,
     capacity: usize,
-    length: *mut usize,
+    length: Out<usize>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let Some(length) = (unsafe { length.as_mut() }) else { return NULL.status };
-    // SAFETY: the caller's word.
-    let stamp = || unsafe {
-        let (template, values, under_edit) = given_all(prepared, values, count, buffer, capacity)?;
-        let buffer = bytes_of_mut(buffer, capacity.min(isize::MAX as usize))?;
-        template.fill_with(buffer, count, |index| match values.get(index) {
-            Some(value) => stamped(value, &under_edit),
-            None => Err(NULL),
-        })
-    };
-    match stamp() {
-        Ok(used) => {
-            *length = used;
-            OK
-        }
-        // SAFETY: the caller's word.
-        Err(error) => unsafe { failed(&error, prepared, values, count, buffer, capacity, length) },
+    if length.is_null() {
+        return NULL.status;
     }
+    let (used, status) = match fill!(prepared, values, count, buffer, capacity) {
+        Ok(used) => (used, OK),
+        Err(error) => {
+            (failed(&error, prepared, values, count, &mut buffer, capacity), error.status)
+        }
+    };
+    length.put(used);
+    status
 }
 
-/// Says what a document takes that did not fit, and leaves none in the buffer.
-///
-/// # Safety
-/// As [`livebuf_stamp`].
+/// Leaves no document in the buffer. Returns the bytes of one that did not fit.
 #[cold]
-unsafe fn failed(
+fn failed(
     error: &livebuf_error,
-    template: *const livebuf_template,
-    values: *const livebuf_new,
+    template: In<livebuf_template>,
+    values: Array<livebuf_new>,
     count: usize,
-    buffer: *mut u8,
+    buffer: &mut Buffer<u8>,
     capacity: usize,
-    length: &mut usize,
-) -> livebuf_status {
-    *length = 0;
-    // SAFETY: the caller's word.
-    let template = unsafe { given(template) };
-    if let Ok(template) = template
+) -> usize {
+    let (template, mut length) = (template.made(), 0);
+    if let (Ok(template), Ok(values)) = (template, values.slice(count))
         && error.status == livebuf_code::LIVEBUF_NO_SPACE as livebuf_status
     {
-        let under_edit = UnderEdit::memory(buffer, capacity);
-        *length = template.stamped_length(&[]);
-        for index in 0..count {
-            // SAFETY: the caller's word. A value that is wrong adds nothing.
-            let value = unsafe { stamped(&*values.add(index), &under_edit) };
-            *length = length.saturating_add(value.map_or(0, |value| value.length_behind()));
+        let under_edit = UnderEdit::memory(buffer.address(), capacity);
+        length = template.stamped_length(&[]);
+        for value in values {
+            // A value that is wrong adds nothing.
+            let value = stamped(value, &under_edit);
+            length = length.saturating_add(value.map_or(0, |value| value.length_behind()));
         }
     }
-    let own = template.is_ok_and(|template| overlap(template.memory(), (buffer, capacity)));
+    let memory = (buffer.address(), capacity);
     // What lies in the template's memory is the template's.
-    if !buffer.is_null() && !own {
-        for at in 0..capacity.min(livebuf::layout::MAGIC.len()) {
-            // SAFETY: within the capacity.
-            unsafe { buffer.add(at).write(0) };
+    if !template.is_ok_and(|template| overlap(template.memory(), memory)) {
+        for byte in buffer.room(capacity.min(livebuf::layout::MAGIC.len())) {
+            byte.write(0);
         }
     }
-    error.status
+    length
 }
 
 /// The same, and opens the document to be read and edited. It counts as written by this
@@ -318,41 +274,26 @@ unsafe fn failed(
 /// `doc`.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_stamp_doc(
-    prepared: *const livebuf_template,
-    values: *const livebuf_new,
+pub extern "C" fn livebuf_stamp_doc(
+    prepared: In<livebuf_template>,
+    values: Array<livebuf_new>,
     count: usize,
-    doc: *mut livebuf_doc,
-    buffer: *mut u8,
+    doc: Out<livebuf_doc>,
+    mut buffer: Buffer<u8>,
     capacity: usize,
 ) -> livebuf_status {
-    // Not shared with `livebuf_stamp`: the compiler then inlines neither, which takes a fifth more
-    // time.
-    // SAFETY: the caller's word.
-    let stamp = || unsafe {
-        let (template, values, under_edit) = given_all(prepared, values, count, buffer, capacity)?;
-        let buffer = bytes_of_mut(buffer, capacity.min(isize::MAX as usize))?;
-        template.fill_with(buffer, count, |index| match values.get(index) {
-            Some(value) => stamped(value, &under_edit),
-            None => Err(NULL),
-        })
-    };
-    match stamp() {
-        Ok(_) if doc.is_null() => NULL.status,
-        // SAFETY: the caller's word; what a template stamps is valid.
-        Ok(used) => unsafe {
-            adopt(doc, Memory::fixed(buffer, capacity), used);
+    match (fill!(prepared, values, count, buffer, capacity), doc.place()) {
+        (Ok(_), None) => NULL.status,
+        (Ok(used), Some(place)) => {
+            // SAFETY: what a template stamps is valid, and has no features.
+            let _editor = unsafe { adopt(place, Memory::fixed(buffer, capacity), used) };
             #[cfg(feature = "small")]
-            if let Ok(editor) = (*doc).editor_mut() {
-                editor.link_tables();
-            }
+            _editor.link_tables();
             OK
-        },
-        // SAFETY: the caller's word.
-        Err(error) => unsafe {
-            let mut length = 0;
-            failed(&error, prepared, values, count, buffer, capacity, &mut length);
+        }
+        (Err(error), _) => {
+            failed(&error, prepared, values, count, &mut buffer, capacity);
             place(doc, Err(error))
-        },
+        }
     }
 }

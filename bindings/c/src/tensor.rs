@@ -4,8 +4,9 @@ use core::ffi::c_void;
 
 use livebuf::{ColumnType, Tensor, TensorRef};
 
-use crate::column::{livebuf_column, not_found, view_of};
-use crate::document::bytes_of;
+use crate::args::{Array, In, Out};
+use crate::column::{livebuf_column, not_found};
+use crate::document::livebuf_doc;
 use crate::edit::UnderEdit;
 use crate::read::livebuf_value;
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
@@ -28,7 +29,7 @@ pub struct livebuf_tensor {
     /// The length of each dimension. Only the first may be 0.
     pub shape: [u32; LIVEBUF_MAX_DIMENSIONS],
     /// The first number. Those of the last dimension are behind each other (row-major order).
-    pub data: *const c_void,
+    pub data: Array<c_void>,
     /// Count of bytes: the product of the lengths, times the bytes of a number.
     pub length: usize,
 }
@@ -76,19 +77,16 @@ fn check_endian() -> Result<()> {
 /// status where there is none; what is damaged; LIVEBUF_UNSUPPORTED on big-endian machines.
 /// Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_read_tensor(
+pub extern "C" fn livebuf_read_tensor(
     value: livebuf_value,
-    tensor: *mut livebuf_tensor,
+    tensor: Out<livebuf_tensor>,
 ) -> livebuf_status {
     let find = || {
         let wrong = livebuf_error::of(livebuf_code::LIVEBUF_WRONG_TYPE);
-        // SAFETY: the caller's word.
-        let array = unsafe { value.view() }?.as_array()?.ok_or(wrong)?;
-        // SAFETY: a value that has a view has a document.
-        lend(&array.tensor()?.ok_or(wrong)?, unsafe { (*value.doc).bytes })
+        let array = value.view()?.as_array()?.ok_or(wrong)?;
+        lend(&array.tensor()?.ok_or(wrong)?, value.doc)
     };
-    // SAFETY: the caller's word.
-    unsafe { write(tensor, find) }
+    write(tensor, find)
 }
 
 /// All rows of a column as one tensor, in `*tensor`, where each is a tensor of one type and shape:
@@ -98,40 +96,37 @@ pub unsafe extern "C" fn livebuf_read_tensor(
 /// rows are anything else, are stored one by one, or a row has no value; all others as
 /// livebuf_read_tensor. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_column_tensor(
-    column: *const livebuf_column,
-    tensor: *mut livebuf_tensor,
+pub extern "C" fn livebuf_column_tensor(
+    column: In<livebuf_column>,
+    tensor: Out<livebuf_tensor>,
 ) -> livebuf_status {
     let find = || {
-        // SAFETY: the caller's word.
-        let (known, view) = unsafe { (column.as_ref().ok_or(NULL)?, view_of(column)?) };
-        // SAFETY: a column that has a view has a document.
-        lend(&view.tensor()?.ok_or_else(not_found)?, unsafe { (*known.private_doc).bytes })
+        let known = column.get()?;
+        lend(&known.view()?.tensor()?.ok_or_else(not_found)?, known.private_doc)
     };
-    // SAFETY: the caller's word.
-    unsafe { write(tensor, find) }
+    write(tensor, find)
 }
 
-/// # Safety
-/// `tensor` is NULL or good for writing.
-unsafe fn write(
-    tensor: *mut livebuf_tensor,
+fn write(
+    tensor: Out<livebuf_tensor>,
     find: impl FnOnce() -> Result<livebuf_tensor>,
 ) -> livebuf_status {
-    // SAFETY: the caller's word.
-    let Some(tensor) = (unsafe { tensor.as_mut() }) else { return NULL.status };
+    if tensor.is_null() {
+        return NULL.status;
+    }
     match find() {
         Ok(found) => {
-            *tensor = found;
+            tensor.put(found);
             OK
         }
         Err(error) => error.status,
     }
 }
 
-/// A tensor of a document that begins at `start`.
-fn lend(found: &Tensor<'_>, start: *const u8) -> Result<livebuf_tensor> {
+/// A tensor of this document.
+fn lend(found: &Tensor<'_>, doc: In<livebuf_doc>) -> Result<livebuf_tensor> {
     check_endian()?;
+    let start = doc.get()?.bytes;
     let (lengths, bytes, column) = (found.shape(), found.as_bytes(), found.column_type() as u32);
     let width = known_type(column).map_or(1, |(_, width)| width);
     let offset = bytes.as_ptr().addr() - start.addr();
@@ -147,28 +142,23 @@ fn lend(found: &Tensor<'_>, start: *const u8) -> Result<livebuf_tensor> {
         column_type: column,
         dimensions: lengths.len() as u32,
         shape,
-        data: bytes.as_ptr().cast(),
+        // SAFETY: these bytes stay as they are until the document's next edit.
+        data: unsafe { Array::from_raw(bytes.as_ptr().cast()) },
         length: bytes.len(),
     })
 }
 
 /// The tensor to be stored that C gives.
-///
-/// # Safety
-/// `tensor` is NULL or good for reading, and its data as its length says.
-pub(crate) unsafe fn given_tensor<'a>(
+pub(crate) fn given_tensor<'a>(
     under_edit: &UnderEdit,
-    tensor: *const livebuf_tensor,
+    tensor: &'a livebuf_tensor,
 ) -> Result<TensorRef<'a>> {
     check_endian()?;
-    // SAFETY: the caller's word.
-    let tensor = unsafe { tensor.as_ref() }.ok_or(NULL)?;
-    let (data, length) = (tensor.data.cast(), tensor.length);
-    if under_edit.has(data, length) {
+    let length = tensor.length;
+    if under_edit.has(tensor.data.address().cast(), length) {
         return Err(livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP));
     }
-    // SAFETY: the caller's word.
-    let bytes = unsafe { bytes_of(data, length) }?;
+    let bytes = tensor.data.bytes(length)?;
     let shape = tensor.shape.get(..tensor.dimensions as usize);
     match (known_type(tensor.column_type), shape) {
         (Some((column, _)), Some(shape)) => Ok(TensorRef::from_bytes(column, shape, bytes)?),

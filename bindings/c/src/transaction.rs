@@ -1,6 +1,7 @@
 //! Transactions: groups of edits of which all happen or none. The core keeps the bytes that
 //! they overwrite; here are the calls.
 
+use crate::args::{In, InOut};
 use crate::document::{edit, livebuf_doc};
 use crate::status::livebuf_status;
 
@@ -18,9 +19,8 @@ use crate::status::livebuf_status;
 /// where the log has no room. An edit whose old bytes do not fit into the log fails with one of
 /// these two; then only livebuf_rollback works. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_begin(doc: *mut livebuf_doc) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, |editor| Ok(editor.begin_transaction()?)) }
+pub extern "C" fn livebuf_begin(doc: InOut<livebuf_doc>) -> livebuf_status {
+    edit(doc, |editor| Ok(editor.begin_transaction()?))
 }
 
 /// Keeps the edits since the last livebuf_begin, if those are kept that it was called within.
@@ -31,9 +31,8 @@ pub unsafe extern "C" fn livebuf_begin(doc: *mut livebuf_doc) -> livebuf_status 
 /// an edit that did not fit into the log: then the transaction stays open. Threads: an edit.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_commit(doc: *mut livebuf_doc) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, |editor| Ok(editor.commit_transaction()?)) }
+pub extern "C" fn livebuf_commit(doc: InOut<livebuf_doc>) -> livebuf_status {
+    edit(doc, |editor| Ok(editor.commit_transaction()?))
 }
 
 /// Takes back the edits since the last livebuf_begin: the document's bytes are as they were
@@ -43,17 +42,15 @@ pub unsafe extern "C" fn livebuf_commit(doc: *mut livebuf_doc) -> livebuf_status
 /// Memory: as livebuf_commit. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BAD_SEQUENCE where no
 /// transaction is open. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_rollback(doc: *mut livebuf_doc) -> livebuf_status {
-    // SAFETY: the caller's word.
-    unsafe { edit(doc, |editor| Ok(editor.rollback_transaction()?)) }
+pub extern "C" fn livebuf_rollback(doc: InOut<livebuf_doc>) -> livebuf_status {
+    edit(doc, |editor| Ok(editor.rollback_transaction()?))
 }
 
 /// How many transactions are open, each within the one before.
 ///
 /// Memory: none. NULL and documents that are only read: 0. Errors: none. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_transactions(doc: *const livebuf_doc) -> u32 {
-    // SAFETY: the caller's word.
-    let editor = unsafe { doc.as_ref() }.and_then(|doc| doc.editor().ok());
+pub extern "C" fn livebuf_transactions(doc: In<livebuf_doc>) -> u32 {
+    let editor = doc.option().and_then(|doc| doc.editor().ok());
     editor.map_or(0, |editor| editor.transactions())
 }

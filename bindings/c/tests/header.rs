@@ -11,8 +11,9 @@ use livebuf::ErrorKind;
 const HEADER: &str = "include/livebuf.h";
 const REFERENCE: &str = "../../docs/c-reference.md";
 /// The order of the reference.
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 16] = [
     "status",
+    "text",
     "document",
     "read",
     "iterate",
@@ -49,13 +50,36 @@ fn compare(path: &str, made: &str) {
     }
 }
 
+/// A source with the types of `args.rs` as C sees them.
+fn with_pointers(mut text: String) -> String {
+    let constant = ["In", "Array", "Terminated"].map(|name| (name, "*const "));
+    let mutable = ["Out", "Buffer", "InOut", "Owned"].map(|name| (name, "*mut "));
+    for (name, pointer) in constant.into_iter().chain(mutable) {
+        let mut from = 0;
+        while let Some(at) = text[from..].find(&format!("{name}<")).map(|at| from + at) {
+            from = at + name.len();
+            let (end, _) = text[from..].match_indices('>').next().expect("it is closed");
+            if text[..at].ends_with([' ', '<', '\n']) {
+                // Nested ones are closed one behind the other: which of these goes is the same.
+                text.replace_range(from + end..from + end + 1, "");
+                text.replace_range(at..=from, pointer);
+            }
+        }
+    }
+    text
+}
+
 /// The declarations that cbindgen makes of the exported functions, types and constants.
 fn declarations() -> String {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(manifest.join("cbindgen.toml")).unwrap();
     let mut builder = cbindgen::Builder::new().with_config(config);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     for source in SOURCES {
-        builder = builder.with_src(manifest.join(format!("src/{source}.rs")));
+        let text = with_pointers(read(&format!("src/{source}.rs")));
+        let path = folder.join(format!("{source}.rs"));
+        fs::write(&path, text).unwrap();
+        builder = builder.with_src(path);
     }
     let mut text = Vec::new();
     builder.generate().unwrap().write(&mut text);

@@ -30,7 +30,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use cpu_time::ThreadTime;
 use livebuf::{DocBuf, Editor, Key, New, Valid, Value};
-use livebuf_c::document::{livebuf_doc, livebuf_open, livebuf_read};
+use livebuf_c::document::livebuf_doc;
 use livebuf_c::read::livebuf_str;
 
 #[repr(C)]
@@ -51,6 +51,18 @@ struct PartialTweet {
     user_id: u64,
     retweet_count: u64,
     favorite_count: u64,
+}
+
+// As C sees them.
+unsafe extern "C" {
+    fn livebuf_open(
+        doc: *mut livebuf_doc,
+        buffer: *mut u8,
+        length: usize,
+        capacity: usize,
+    ) -> c_int;
+    fn livebuf_read(doc: *mut livebuf_doc, bytes: *const u8, length: usize) -> c_int;
+    fn livebuf_validate(doc: *mut livebuf_doc) -> c_int;
 }
 
 unsafe extern "C" {

@@ -7,10 +7,11 @@ use std::mem::MaybeUninit;
 
 use anyhow::{Context as _, Result, ensure};
 use livebuf::DocBuf;
-use livebuf_c::context::livebuf_validate;
-use livebuf_c::document::{livebuf_doc, livebuf_open, livebuf_read};
+use livebuf_c::document::livebuf_doc;
 
-use crate::{FIND_ID, MOST, TIMES, contest, results, stamp};
+use crate::{
+    FIND_ID, MOST, TIMES, contest, livebuf_open, livebuf_read, livebuf_validate, results, stamp,
+};
 
 #[repr(C)]
 #[derive(Clone, Copy)]
