@@ -12,16 +12,15 @@
 //! | `Owned<T>` | `T *` | what this library put on the heap, and gets back |
 //!
 //! Any of them may be NULL, and their methods look. For the rest they rely on what the header asks
-//! of C: a pointer that is not NULL is good for what its comment says, as many bytes as the length
-//! beside it says, aligned for its type, and stays so until the call returns. It leads to what the
-//! comment names: where that is a document, a key or an iteration, a call of this library wrote it.
-//! No other thread changes meanwhile what the call may read, or uses what it may change. Nothing
-//! but C makes these types, since their fields are private. `from_raw`, which is for pointers within
-//! what C passes, asks for the same.
+//! of C. A pointer that is not NULL leads to a variable of its type, or to as many as the length
+//! beside it says, until the call returns. Where it is a document, a key, an iteration or the like,
+//! a call of this library wrote it, and C changed nothing in it. Meanwhile no other thread changes
+//! what the call reads, or uses what it changes. Nothing but C makes these types, since their fields
+//! are private; `from_raw` is for what lies within a structure of C's, or in a copy of it.
 //!
 //! What is borrowed lives as long as the argument, and thus no longer than the call. Two arguments
-//! may lead to the same memory: outputs are written by `put`, which borrows nothing, and small
-//! inputs are copied before.
+//! may lead to the same memory: an output is written by `put`, which borrows nothing, when all that
+//! the call reads was read.
 
 use core::ffi::{CStr, c_char};
 use core::mem::MaybeUninit;
@@ -71,7 +70,7 @@ pointers! {
     Buffer = *mut;
     /// A variable of C's that is changed.
     InOut = *mut;
-    /// What [`Owned::new`] put on the heap, and C gives back.
+    /// What a call put on the heap for C, which gives it back.
     Owned = *mut;
 }
 
@@ -105,13 +104,15 @@ impl<T> In<T> {
         In(pointer)
     }
 
+    /// The variable, if there is one.
     #[inline]
     pub(crate) fn option(&self) -> Option<&T> {
         // SAFETY: C passes NULL or a variable that is there until the call returns, and that
-        // nobody changes meanwhile (the page of this module).
+        // nobody changes meanwhile, as the page of this module says.
         unsafe { self.0.as_ref() }
     }
 
+    /// The variable; that there is none is an error.
     #[inline]
     pub(crate) fn get(&self) -> Result<&T> {
         self.option().ok_or(NULL)
@@ -176,13 +177,13 @@ unsafe fn elements<'a, T>(pointer: *const T, count: usize) -> Result<&'a [T]> {
     match pointer.is_null() {
         true if count == 0 => Ok(&[]),
         true => Err(NULL),
-        // Where no elements are, nothing is aligned.
+        // Where no elements are, nothing need be aligned.
         false if count == 0 && align_of::<T>() > 1 => Ok(&[]),
-        // More cannot lie in memory, so the length is not what C has.
-        false if count > isize::MAX as usize / size_of::<T>() => {
+        // More bytes cannot lie in memory, so the length is wrong.
+        false if count > isize::MAX as usize && size_of::<T>() == 1 => {
             Err(livebuf_error::of(livebuf_code::LIVEBUF_OUT_OF_BOUNDS))
         }
-        // SAFETY: it is not NULL, so it is good for `count` elements, which fit in memory.
+        // SAFETY: it is not NULL, so it is good for `count` elements.
         false => Ok(unsafe { slice::from_raw_parts(pointer, count) }),
     }
 }
@@ -301,19 +302,23 @@ impl Buffer<u8> {
 }
 
 impl<T> InOut<T> {
+    /// The variable, if there is one.
     #[inline]
     pub(crate) fn option(&self) -> Option<&T> {
-        // SAFETY: C passes NULL or a variable that it made by a call of this library, which is there
-        // until the call returns, and which no other thread uses meanwhile.
+        // SAFETY: C passes NULL or a variable that a call of this library wrote, which is there
+        // until this call returns. Nobody changes it meanwhile but this call.
         unsafe { self.0.as_ref() }
     }
 
+    /// The same to be changed.
     #[inline]
     pub(crate) fn option_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: as in `option`. This borrows the only pointer to it that the call has.
+        // SAFETY: as in `option`; no other thread uses it meanwhile. This borrows the only pointer to
+        // it that the call has.
         unsafe { self.0.as_mut() }
     }
 
+    /// The same; that there is none is an error.
     #[inline]
     #[allow(dead_code)]
     pub(crate) fn get_mut(&mut self) -> Result<&mut T> {
@@ -337,7 +342,7 @@ impl<T> InOut<T> {
 #[cfg(feature = "std")]
 impl<T> Owned<T> {
     pub(crate) fn option(&self) -> Option<&T> {
-        // SAFETY: C passes NULL or what `new` put on the heap, and did not give it back yet.
+        // SAFETY: C passes NULL or what a call put on the heap, and did not give it back yet.
         unsafe { self.0.as_ref() }
     }
 

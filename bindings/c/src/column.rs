@@ -157,15 +157,13 @@ const _: () = assert!(!core::mem::needs_drop::<View>());
 
 impl livebuf_column {
     pub(crate) fn view(&self) -> Result<&View> {
-        match self.private_doc.option() {
-            Some(doc) if doc.generation == self.private_generation && doc.is_open() => {
-                // SAFETY: C passes zeroed variables, which have no document, and those that `write`
-                // wrote, which have a column with it. Its bytes are as they were, as the generation
-                // says.
-                Ok(unsafe { &*self.private_words.as_ptr().cast::<View>() })
-            }
-            Some(_) => Err(stale()),
-            None => Err(NULL),
+        match self.private_doc.current(self.private_generation) {
+            // SAFETY: C passes zeroed variables, which have no document, and those that `write`
+            // wrote, which have a column with it. Its bytes are as they were, as the generation
+            // says.
+            Some(_) => Ok(unsafe { &*self.private_words.as_ptr().cast::<View>() }),
+            None if self.private_doc.is_null() => Err(NULL),
+            None => Err(stale()),
         }
     }
 }
@@ -473,9 +471,9 @@ fn copy<T: Copy, I: Iterator<Item = Option<T>>>(
     let Ok(column) = column.view() else { return 0 };
     let rows = column.slice(first..first.saturating_add(values.len()));
     let length = rows.len();
-    for (place, value) in values.iter_mut().zip(read(rows)) {
+    values.iter_mut().zip(read(rows)).for_each(|(place, value)| {
         place.write(value.unwrap_or(fallback));
-    }
+    });
     length
 }
 

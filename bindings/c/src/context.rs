@@ -5,7 +5,7 @@
 
 use core::ffi::{c_char, c_void};
 use core::mem::{MaybeUninit, size_of};
-use core::ptr;
+use core::ptr::{self, NonNull};
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -257,12 +257,10 @@ impl Context {
 
     /// The context that this document is part of; none for one of the caller's own, which has
     /// nothing behind it.
-    fn of(doc: &mut InOut<livebuf_doc>) -> Option<&mut Context> {
-        let context = doc.address().cast_mut().cast();
+    fn of(doc: &InOut<livebuf_doc>) -> Option<NonNull<Context>> {
+        // Documents are kept by contexts alone, whose first field they are.
         let is_kept = doc.option().is_some_and(livebuf_doc::is_kept);
-        // SAFETY: documents are kept by contexts alone, whose first field they are. C has the
-        // pointer that `make` returned. The document is borrowed as long as the context is.
-        is_kept.then(|| unsafe { &mut *context })
+        NonNull::new(doc.address().cast_mut().cast()).filter(|_| is_kept)
     }
 }
 
@@ -288,11 +286,9 @@ pub(crate) fn hand_out<T>(made: Result<*mut T>, error: Out<livebuf_error>) -> *m
 }
 
 /// The same with the reason in the error of a document.
-pub(crate) fn hand_out_of<T>(made: Result<*mut T>, mut doc: InOut<livebuf_doc>) -> *mut T {
+pub(crate) fn hand_out_of<T>(made: Result<*mut T>, doc: &InOut<livebuf_doc>) -> *mut T {
     made.unwrap_or_else(|error| {
-        if let Some(doc) = doc.option_mut() {
-            doc.status(Err(error));
-        }
+        doc.keep(error);
         ptr::null_mut()
     })
 }
@@ -310,6 +306,18 @@ pub(crate) fn copy_out(
 
 /// Least memory of a new document.
 const FIRST: usize = 256;
+
+/// A document that `open` makes in memory of this allocator.
+fn allocated(
+    allocator: livebuf_allocator,
+    size: usize,
+    open: impl FnOnce(Memory) -> Result<Editor<Memory>>,
+) -> Result<*mut livebuf_doc> {
+    Context::make(allocator, Holds::Nothing, |keeper| {
+        let memory = keeper.allocated(size.max(FIRST))?;
+        Ok(livebuf_doc::with_editor(open(memory)?))
+    })
+}
 
 /// A new document that manages its memory; its root is null, as after livebuf_init. It grows as it
 /// needs to; livebuf_create_with_capacity is for those who know how far.
@@ -343,10 +351,7 @@ pub extern "C" fn livebuf_create_with_capacity(
             let most = layout::MAX_DOCUMENT;
             return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, most).into());
         }
-        Context::make(allocator, Holds::Nothing, |keeper| {
-            let memory = keeper.allocated(capacity.max(FIRST))?;
-            Ok(livebuf_doc::with_editor(Editor::create(memory)?))
-        })
+        allocated(allocator, capacity, |memory| Ok(Editor::create(memory)?))
     };
     hand_out(make(), error)
 }
@@ -387,10 +392,10 @@ pub extern "C" fn livebuf_clone(
     let make = || {
         let (allocator, doc) = (livebuf_allocator::given(allocator)?, doc.get()?);
         match doc.editor() {
-            Ok(editor) => Context::make(allocator, Holds::Nothing, |keeper| {
-                let memory = keeper.allocated(editor.as_bytes().len().max(FIRST))?;
-                Ok(livebuf_doc::with_editor(editor.copy_to(memory)?))
-            }),
+            Ok(editor) => {
+                let size = editor.as_bytes().len();
+                allocated(allocator, size, |memory| Ok(editor.copy_to(memory)?))
+            }
             Err(_) => copied(allocator, doc.view()?.as_bytes()),
         }
     };
@@ -399,10 +404,9 @@ pub extern "C" fn livebuf_clone(
 
 fn copied(allocator: livebuf_allocator, bytes: &[u8]) -> Result<*mut livebuf_doc> {
     let bytes = Doc::open(bytes)?.as_bytes();
-    Context::make(allocator, Holds::Nothing, |keeper| {
-        let mut memory = keeper.allocated(bytes.len().max(FIRST))?;
+    allocated(allocator, bytes.len(), |mut memory| {
         memory.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-        Ok(livebuf_doc::with_editor(Editor::open_unvalidated(memory)?))
+        Ok(Editor::open_unvalidated(memory)?)
     })
 }
 
@@ -415,10 +419,8 @@ pub(crate) fn made(
 ) -> *mut livebuf_doc {
     let make = || {
         let (allocator, document) = (livebuf_allocator::given(allocator)?, document?);
-        Context::make(allocator, Holds::Nothing, |keeper| {
-            let memory = keeper.allocated(document.as_bytes().len().max(FIRST))?;
-            Ok(livebuf_doc::with_editor(document.copy_to(memory)?))
-        })
+        let size = document.as_bytes().len();
+        allocated(allocator, size, |memory| Ok(document.copy_to(memory)?))
     };
     hand_out(make(), error)
 }
@@ -555,13 +557,15 @@ pub extern "C" fn livebuf_map_file(
 /// file's: livebuf_save_file saves the document elsewhere). Threads: a read.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn livebuf_flush(mut doc: InOut<livebuf_doc>) -> livebuf_status {
-    if let Some(context) = Context::of(&mut doc) {
-        let result = match &context.keeper.holds {
-            Holds::Edited(storage) => storage.flush().map_err(from_io),
-            _ => Ok(()),
+pub extern "C" fn livebuf_flush(doc: InOut<livebuf_doc>) -> livebuf_status {
+    if let Some(context) = Context::of(&doc) {
+        // SAFETY: the document is part of it. Nothing edits it meanwhile.
+        return match unsafe { &(*context.as_ptr()).keeper.holds } {
+            Holds::Edited(storage) => {
+                storage.flush().err().map_or(OK, |error| doc.keep(from_io(error)))
+            }
+            _ => OK,
         };
-        return context.doc.status(result);
     }
     match doc.option() {
         Some(doc) if doc.is_open() => OK,
@@ -585,17 +589,11 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn livebuf_save_file(
-    mut doc: InOut<livebuf_doc>,
+    doc: InOut<livebuf_doc>,
     path: Terminated<c_char>,
 ) -> livebuf_status {
-    let Some(doc) = doc.option_mut() else { return NULL.status };
-    let save = || {
-        let path = path_of(path)?;
-        let bytes = doc.view()?.as_bytes();
-        replace_file(&path, bytes)
-    };
-    let result = guard(save);
-    doc.status(result)
+    let save = || replace_file(&path_of(path)?, doc.option().ok_or(NULL)?.view()?.as_bytes());
+    guard(save).err().map_or(OK, |error| doc.keep(error))
 }
 
 /// A copy of the document's bytes, `*length` of them, to be kept or given away.
@@ -613,8 +611,7 @@ pub extern "C" fn livebuf_export(
         let bytes = doc.option().ok_or(NULL)?.view()?.as_bytes();
         copy_out(bytes, allocator, length)
     };
-    let made = export();
-    hand_out_of(made, doc)
+    hand_out_of(export(), &doc)
 }
 
 /// Frees what livebuf_export, livebuf_to_json_new and the calls that make deltas returned.
@@ -676,8 +673,10 @@ pub extern "C" fn livebuf_get_stats(
 /// Memory: `doc`, its values and text are gone. NULL: nothing is done. Errors: none. Threads:
 /// nobody else may use it.
 #[unsafe(no_mangle)]
-pub extern "C" fn livebuf_destroy(mut doc: InOut<livebuf_doc>) {
-    let Some(context) = Context::of(&mut doc) else { return };
+pub extern "C" fn livebuf_destroy(doc: InOut<livebuf_doc>) {
+    let Some(mut place) = Context::of(&doc) else { return };
+    // SAFETY: the document is part of it, and nobody else uses it any more.
+    let context = unsafe { place.as_mut() };
     context.doc.end_editor();
     let used = context.doc.length as u64;
     if let Holds::Edited(storage) = core::mem::replace(&mut context.keeper.holds, Holds::Nothing) {
@@ -686,5 +685,5 @@ pub extern "C" fn livebuf_destroy(mut doc: InOut<livebuf_doc>) {
     }
     context.doc.private_state = 0;
     // SAFETY: `make` made it, and C does not use a document again that it destroyed.
-    unsafe { Context::release(context) };
+    unsafe { Context::release(place.as_ptr()) };
 }

@@ -147,8 +147,8 @@ impl Watch {
         {
             tell(editor, None, ptr::null_mut());
         }
-        // SAFETY: `begin` put it on the heap, and no document tells it of changes any more: this one
-        // was asked, and a document that is closed or gone tells nobody.
+        // SAFETY: `begin` put it on the heap. No document tells it of changes any more, since the
+        // header asks C for the one that did, unless that is gone.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
@@ -163,8 +163,8 @@ unsafe extern "C" fn note(user: *mut c_void, bytes: *const u8, offset: usize, le
     // More is not looked at: it was no part of the document.
     let end = offset.saturating_add(length).min(recorder.base_length() as usize);
     if offset < end {
-        // SAFETY: a document is told of, whose bytes reach at least to the length that it had when the
-        // recorder began, or to the end of the change.
+        // SAFETY: the change lies in the document's memory, which begins at `bytes`, and ends at
+        // `end` or behind it.
         let bytes = unsafe { slice::from_raw_parts(bytes, end) };
         recorder.will_change(bytes, offset as u64, (end - offset) as u64);
     }
@@ -203,7 +203,7 @@ pub extern "C" fn livebuf_delta_begin(
         Ok(Box::into_raw(Box::new(livebuf_delta_recorder { watch, digest })))
     };
     let begun = guard(begin);
-    hand_out_of(begun, doc)
+    hand_out_of(begun, &doc)
 }
 
 /// Makes a delta of what changed since livebuf_delta_begin, gives the document the state that it

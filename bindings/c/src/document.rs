@@ -92,11 +92,16 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Memory of C's, which is kept until the document is not used any more. It is not NULL.
-    pub(crate) fn fixed(buffer: Buffer<u8>, capacity: usize) -> Memory {
+    /// Memory of C's, which is kept until the document is not used any more.
+    #[inline]
+    pub(crate) fn fixed(buffer: Buffer<u8>, capacity: usize) -> Result<Memory> {
+        if buffer.is_null() {
+            return Err(NULL);
+        }
         let capacity = capacity.min(isize::MAX as usize);
-        // SAFETY: C passes memory of this capacity, which the header asks it to keep.
-        unsafe { Memory::of(buffer.into_raw(), capacity, core::ptr::null_mut()) }
+        // SAFETY: it is not NULL, so C passes memory of this capacity, which the header asks it to
+        // keep.
+        Ok(unsafe { Memory::of(buffer.into_raw(), capacity, core::ptr::null_mut()) })
     }
 
     /// # Safety
@@ -272,11 +277,14 @@ impl livebuf_doc {
         }
     }
 
-    /// The used bytes of a document that is open.
+    /// The used bytes.
+    ///
+    /// # Safety
+    /// The document is open.
     #[inline]
-    pub(crate) fn used(&self) -> &[u8] {
-        // SAFETY: when the document was opened, and after each edit, these two were set to bytes
-        // that are there until the next edit. C never writes them.
+    unsafe fn used(&self) -> &[u8] {
+        // SAFETY: when it was opened, and after each edit, these two were set to bytes that are there
+        // until the next edit. C never writes them.
         unsafe { slice::from_raw_parts(self.bytes, self.length) }
     }
 
@@ -285,7 +293,8 @@ impl livebuf_doc {
         if !self.is_open() {
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN));
         }
-        Ok(Doc::open(self.used())?)
+        // SAFETY: it is open.
+        Ok(Doc::open(unsafe { self.used() })?)
     }
 
     /// Bytes of memory that [`validate_in`](Self::validate_in) and [`stats_in`](Self::stats_in)
@@ -374,6 +383,29 @@ impl livebuf_doc {
             Ok(()) => OK,
             Err(error) => self.fail(error),
         }
+    }
+}
+
+impl In<livebuf_doc> {
+    /// The document's bytes, if it is open and has this generation.
+    #[inline]
+    pub(crate) fn current(&self, generation: u32) -> Option<&[u8]> {
+        let doc = self.option().filter(|doc| doc.generation == generation && doc.is_open())?;
+        // SAFETY: it is open.
+        Some(unsafe { doc.used() })
+    }
+}
+
+impl InOut<livebuf_doc> {
+    /// Keeps the error of a call that only reads the document.
+    #[cfg(feature = "std")]
+    pub(crate) fn keep(&self, error: livebuf_error) -> livebuf_status {
+        if !self.is_null() {
+            // SAFETY: C passes a document. That such a call writes its error, the header says; all
+            // else of it others may read meanwhile.
+            unsafe { (&raw mut (*self.address().cast_mut()).error).write(error) };
+        }
+        error.status
     }
 }
 
@@ -503,17 +535,24 @@ pub extern "C" fn livebuf_init(
 ) -> livebuf_status {
     let Some(place) = doc.place() else { return NULL.status };
     if !buffer.begin(Editor::<Memory>::EMPTY, capacity) {
-        let error = no_header(buffer, capacity);
-        doc.put(livebuf_doc::closed(error));
-        return error.status;
+        return no_header(doc, buffer, capacity);
     }
+    let Ok(memory) = Memory::fixed(buffer, capacity) else { return NULL.status };
     // SAFETY: these bytes are a document that has no features.
-    unsafe { adopt(place, Memory::fixed(buffer, capacity), HEADER) };
+    unsafe { adopt(place, memory, HEADER) };
     OK
 }
 
 /// Bytes of an empty document.
 const HEADER: usize = Editor::<Memory>::EMPTY.len();
+
+/// Says why no document can begin there.
+#[cold]
+fn no_header(doc: Out<livebuf_doc>, buffer: Buffer<u8>, capacity: usize) -> livebuf_status {
+    let room =
+        Memory::fixed(buffer, capacity).and_then(|mut memory| Ok(memory.grow(HEADER as u64)?));
+    place(doc, Err(room.err().unwrap_or(NULL)))
+}
 
 /// Puts a document of `used` bytes in this memory into C's variable.
 ///
@@ -528,18 +567,6 @@ pub(crate) unsafe fn adopt<'d>(
     let place = (memory.pointer.cast_const(), used, memory.capacity);
     // SAFETY: this function's caller knows that it is valid.
     open_in(doc, place, |place| unsafe { Editor::adopt_in(place, memory, used as u32) })
-}
-
-/// Why no document can begin there.
-#[cold]
-fn no_header(buffer: Buffer<u8>, capacity: usize) -> livebuf_error {
-    let memory = not_null(buffer, capacity);
-    let room = memory.and_then(|mut memory| Ok(memory.grow(HEADER as u64)?));
-    room.err().unwrap_or(livebuf_error::NONE)
-}
-
-fn not_null(buffer: Buffer<u8>, capacity: usize) -> Result<Memory> {
-    if buffer.is_null() { Err(NULL) } else { Ok(Memory::fixed(buffer, capacity)) }
 }
 
 /// Opens the document in the first `length` bytes of the caller's memory to be edited, in
@@ -557,7 +584,7 @@ pub extern "C" fn livebuf_open(
     capacity: usize,
 ) -> livebuf_status {
     let made = || -> Result<Editor<Memory>> {
-        let memory = not_null(buffer, capacity)?;
+        let memory = Memory::fixed(buffer, capacity)?;
         Doc::open(memory.bytes().get(..length).unwrap_or(memory.bytes()))?;
         Ok(Editor::open_unvalidated(memory)?)
     };
@@ -718,7 +745,7 @@ pub extern "C" fn livebuf_compact_into(
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP));
         }
         // As the core's `compact_into`, by the one editor that is compiled in anyway.
-        let mut target = Editor::create(Memory::fixed(buffer, capacity))?;
+        let mut target = Editor::create(Memory::fixed(buffer, capacity)?)?;
         target.set_root(view.root())?;
         length.put(target.as_bytes().len());
         Ok(())

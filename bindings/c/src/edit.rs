@@ -256,6 +256,23 @@ fn lies_in(doc: &InOut<livebuf_doc>, text: Array<c_char>, length: usize) -> bool
     doc.option().is_some_and(|doc| overlap((doc.bytes, doc.capacity), place))
 }
 
+/// Where text, or a new value's, lies in the document under edit, the call that has it calls itself
+/// with a copy.
+macro_rules! apart {
+    ($doc:ident, $text:ident, $length:ident, $again:expr) => {
+        if lies_in(&$doc, $text, $length) {
+            return put_aside($doc, $text, $length, &mut move |$doc, $text| $again);
+        }
+    };
+    ($doc:ident, $value:ident, $again:expr) => {
+        if $value.lies_in(&$doc) {
+            return $value.put_aside($doc, &mut move |$doc, $value| $again);
+        }
+    };
+}
+#[cfg(feature = "json")]
+pub(crate) use apart;
+
 /// Calls `edit` with a copy of text that lies in the document under edit.
 #[cold]
 #[inline(never)]
@@ -365,7 +382,7 @@ impl livebuf_new {
             kind::OBJECT => New::object(length),
             kind::MAP => New::Map { capacity: self.length },
             kind::ARRAY => New::array(length),
-            kind::COPY => New::Copy(under_edit.other(self.one().get()?)?),
+            kind::COPY => New::Copy(under_edit.other(self.one())?),
             kind @ (kind::STRING
             | kind::BYTES
             | kind::NUMBER
@@ -400,7 +417,7 @@ impl livebuf_new {
     /// The tensor, which is larger than all other new values: those are made without its room.
     #[inline(never)]
     fn tensor(&self, under_edit: &UnderEdit) -> Result<New<'_>> {
-        Ok(New::Tensor(given_tensor(under_edit, self.one().get()?)?))
+        Ok(New::Tensor(given_tensor(under_edit, self.one())?))
     }
 
     /// Whether it has text, or bytes, in the memory of the document under edit.
@@ -505,7 +522,12 @@ impl UnderEdit {
     }
 
     /// A value of another document.
-    pub(crate) fn other<'d>(&self, value: &'d livebuf_value) -> Result<Value<'d>> {
+    pub(crate) fn other<'d>(&self, value: &'d In<livebuf_value>) -> Result<Value<'d>> {
+        self.other_value(value.get()?)
+    }
+
+    /// The same of a value that C passed by itself.
+    pub(crate) fn other_value<'d>(&self, value: &'d livebuf_value) -> Result<Value<'d>> {
         // It would be read while it is written.
         let own = livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP);
         if !value.doc.is_null() && value.doc.address() == self.doc {
@@ -793,9 +815,7 @@ fn set_child(
     new: &livebuf_new,
     child: Out<livebuf_node>,
 ) -> livebuf_status {
-    if new.lies_in(&doc) {
-        return new.put_aside(doc, &mut move |doc, new| set_child(doc, node, at, &new, child));
-    }
+    apart!(doc, new, set_child(doc, node, at, &new, child));
     store(doc, new, child, Set(node, at))
 }
 
@@ -922,9 +942,7 @@ pub extern "C" fn livebuf_set_root(
     value: livebuf_new,
     child: Out<livebuf_node>,
 ) -> livebuf_status {
-    if value.lies_in(&doc) {
-        return value.put_aside(doc, &mut move |doc, value| livebuf_set_root(doc, value, child));
-    }
+    apart!(doc, value, livebuf_set_root(doc, value, child));
     #[cfg(not(feature = "small"))]
     if value.kind == kind::FIELDS && set_message(&mut doc, &value, child)
         || value.kind == kind::OBJECT && begin_object(&mut doc, value.length, child)
@@ -951,16 +969,8 @@ pub extern "C" fn livebuf_set_n(
     value: livebuf_new,
     child: Out<livebuf_node>,
 ) -> livebuf_status {
-    if lies_in(&doc, key, length) {
-        return put_aside(doc, key, length, &mut move |doc, key| {
-            livebuf_set_n(doc, node, key, length, value, child)
-        });
-    }
-    if value.lies_in(&doc) {
-        return value.put_aside(doc, &mut move |doc, value| {
-            livebuf_set_n(doc, node, key, length, value, child)
-        });
-    }
+    apart!(doc, key, length, livebuf_set_n(doc, node, key, length, value, child));
+    apart!(doc, value, livebuf_set_n(doc, node, key, length, value, child));
     // These have code of their own.
     let status = match value.kind {
         kind::INT => livebuf_set_i64_n(doc, node, key, length, value.word() as i64),
@@ -985,11 +995,7 @@ pub extern "C" fn livebuf_set_i64_n(
     length: usize,
     value: i64,
 ) -> livebuf_status {
-    if lies_in(&doc, key, length) {
-        return put_aside(doc, key, length, &mut move |doc, key| {
-            livebuf_set_i64_n(doc, node, key, length, value)
-        });
-    }
+    apart!(doc, key, length, livebuf_set_i64_n(doc, node, key, length, value));
     set_number(doc, SetText(node, key, length), (kind::INT, value as u64), value)
 }
 
@@ -1004,11 +1010,7 @@ pub extern "C" fn livebuf_set_f64_n(
     length: usize,
     value: f64,
 ) -> livebuf_status {
-    if lies_in(&doc, key, length) {
-        return put_aside(doc, key, length, &mut move |doc, key| {
-            livebuf_set_f64_n(doc, node, key, length, value)
-        });
-    }
+    apart!(doc, key, length, livebuf_set_f64_n(doc, node, key, length, value));
     set_number(doc, SetText(node, key, length), (kind::FLOAT, value.to_bits()), value)
 }
 
@@ -1025,16 +1027,8 @@ pub extern "C" fn livebuf_set_str_n(
     text: Array<c_char>,
     text_length: usize,
 ) -> livebuf_status {
-    if lies_in(&doc, key, length) {
-        return put_aside(doc, key, length, &mut move |doc, key| {
-            livebuf_set_str_n(doc, node, key, length, text, text_length)
-        });
-    }
-    if lies_in(&doc, text, text_length) {
-        return put_aside(doc, text, text_length, &mut move |doc, text| {
-            livebuf_set_str_n(doc, node, key, length, text, text_length)
-        });
-    }
+    apart!(doc, key, length, livebuf_set_str_n(doc, node, key, length, text, text_length));
+    apart!(doc, text, text_length, livebuf_set_str_n(doc, node, key, length, text, text_length));
     #[cfg(feature = "small")]
     {
         // NULL is no text of no bytes.
@@ -1153,8 +1147,9 @@ fn set_message(doc: &mut InOut<livebuf_doc>, new: &livebuf_new, child: Out<liveb
     let fields = new.array::<livebuf_field>();
     let Ok(fields) = fields.some().and_then(|fields| fields.slice(count)) else { return false };
     fn text(memory: (*const u8, usize), text: &Array<c_char>, length: usize) -> Option<&[u8]> {
-        let text = text.some().and_then(|text| storable(text, length)).ok()?;
-        (!overlap(memory, (text.as_ptr(), length))).then_some(text)
+        let is_given = !text.is_null() && length <= MAX_SPAN as usize;
+        let is_apart = is_given && !overlap(memory, (text.address().cast(), length));
+        if is_apart { text.bytes(length).ok() } else { None }
     }
     let key = |at: usize| fields.get(at).and_then(|one| text(memory, &one.key, one.key_length));
     let value = |at: usize| {
@@ -1221,16 +1216,8 @@ pub extern "C" fn livebuf_set_pointer_n(
     value: livebuf_new,
     child: Out<livebuf_node>,
 ) -> livebuf_status {
-    if lies_in(&doc, pointer, length) {
-        return put_aside(doc, pointer, length, &mut move |doc, pointer| {
-            livebuf_set_pointer_n(doc, pointer, length, value, child)
-        });
-    }
-    if value.lies_in(&doc) {
-        return value.put_aside(doc, &mut move |doc, value| {
-            livebuf_set_pointer_n(doc, pointer, length, value, child)
-        });
-    }
+    apart!(doc, pointer, length, livebuf_set_pointer_n(doc, pointer, length, value, child));
+    apart!(doc, value, livebuf_set_pointer_n(doc, pointer, length, value, child));
     store(doc, &value, child, SetPointer(pointer, length))
 }
 
@@ -1245,9 +1232,7 @@ pub extern "C" fn livebuf_push(
     value: livebuf_new,
     child: Out<livebuf_node>,
 ) -> livebuf_status {
-    if value.lies_in(&doc) {
-        return value.put_aside(doc, &mut move |doc, value| livebuf_push(doc, node, value, child));
-    }
+    apart!(doc, value, livebuf_push(doc, node, value, child));
     store(doc, &value, child, Push(node))
 }
 
@@ -1263,10 +1248,7 @@ pub extern "C" fn livebuf_insert(
     value: livebuf_new,
     child: Out<livebuf_node>,
 ) -> livebuf_status {
-    if value.lies_in(&doc) {
-        return value
-            .put_aside(doc, &mut move |doc, value| livebuf_insert(doc, node, index, value, child));
-    }
+    apart!(doc, value, livebuf_insert(doc, node, index, value, child));
     store(doc, &value, child, Insert(node, index))
 }
 
@@ -1299,11 +1281,7 @@ pub extern "C" fn livebuf_remove_n(
     key: Array<c_char>,
     length: usize,
 ) -> livebuf_status {
-    if lies_in(&doc, key, length) {
-        return put_aside(doc, key, length, &mut move |doc, key| {
-            livebuf_remove_n(doc, node, key, length)
-        });
-    }
+    apart!(doc, key, length, livebuf_remove_n(doc, node, key, length));
     let work = |editor: &mut Editor<Memory>| {
         let id = node.id(editor)?;
         was_there(editor.remove(id, key_text(&key, length)?)?)
@@ -1348,11 +1326,7 @@ pub extern "C" fn livebuf_remove_pointer_n(
     pointer: Array<c_char>,
     length: usize,
 ) -> livebuf_status {
-    if lies_in(&doc, pointer, length) {
-        return put_aside(doc, pointer, length, &mut move |doc, pointer| {
-            livebuf_remove_pointer_n(doc, pointer, length)
-        });
-    }
+    apart!(doc, pointer, length, livebuf_remove_pointer_n(doc, pointer, length));
     let work = |editor: &mut Editor<Memory>| {
         was_there(editor.remove_pointer(key_text(&pointer, length)?)?)
     };
@@ -1412,16 +1386,8 @@ pub extern "C" fn livebuf_rename_n(
     to: Array<c_char>,
     to_length: usize,
 ) -> livebuf_status {
-    if lies_in(&doc, from, from_length) {
-        return put_aside(doc, from, from_length, &mut move |doc, from| {
-            livebuf_rename_n(doc, node, from, from_length, to, to_length)
-        });
-    }
-    if lies_in(&doc, to, to_length) {
-        return put_aside(doc, to, to_length, &mut move |doc, to| {
-            livebuf_rename_n(doc, node, from, from_length, to, to_length)
-        });
-    }
+    apart!(doc, from, from_length, livebuf_rename_n(doc, node, from, from_length, to, to_length));
+    apart!(doc, to, to_length, livebuf_rename_n(doc, node, from, from_length, to, to_length));
     let work = |editor: &mut Editor<Memory>| {
         let id = node.id(editor)?;
         let (from, to) = (key_text(&from, from_length)?, key_text(&to, to_length)?);

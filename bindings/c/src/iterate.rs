@@ -96,9 +96,7 @@ impl livebuf_iter {
     /// Whether the document is as it was when this began.
     #[inline]
     fn is_current(&self) -> bool {
-        self.private_doc
-            .option()
-            .is_some_and(|doc| doc.generation == self.private_generation && doc.is_open())
+        self.private_doc.current(self.private_generation).is_some()
     }
 
     #[inline]

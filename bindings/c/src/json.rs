@@ -14,7 +14,7 @@ use crate::args::{Array, Buffer, In, Out, Terminated};
 use crate::context::{from_io, hand_out, livebuf_allocator, made, path_of, replace_file};
 use crate::document::{Memory, guard, livebuf_doc, livebuf_limits, place_editor};
 use crate::read::livebuf_value;
-use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::status::{OK, Result, livebuf_code, livebuf_error, livebuf_status};
 use crate::text::Text;
 
 /// Every number keeps its text, so that printing gives back each literal as it was.
@@ -153,10 +153,8 @@ fn made_into(
     make: impl FnOnce() -> Result<DocBuf>,
 ) -> livebuf_status {
     let make = || -> Result<Editor<Memory>> {
-        if buffer.is_null() {
-            return Err(NULL);
-        }
-        Ok(make()?.copy_to(Memory::fixed(buffer, capacity))?)
+        let memory = Memory::fixed(buffer, capacity)?;
+        Ok(make()?.copy_to(memory)?)
     };
     place_editor(doc, make())
 }

@@ -93,7 +93,7 @@ pub extern "C" fn livebuf_patch_json_n(
 pub extern "C" fn livebuf_merge(doc: InOut<livebuf_doc>, patch: livebuf_value) -> livebuf_status {
     let at = doc.address();
     let work = |editor: &mut Editor<Memory>| {
-        UnderEdit::of(at, editor).other(&patch)?;
+        UnderEdit::of(at, editor).other_value(&patch)?;
         Ok(livebuf_patch::merge(editor, valid(&patch)?)?)
     };
     edit(doc, work)

@@ -9,7 +9,7 @@ use livebuf::{Checked, Editor};
 use crate::args::{Array, Buffer, In, InOut, Out, Owned};
 use crate::context::hand_out;
 use crate::document::{Memory, edit, guard, livebuf_doc};
-use crate::edit::{UnderEdit, livebuf_new, livebuf_set_pointer_n, with_new};
+use crate::edit::{UnderEdit, apart, livebuf_new, livebuf_set_pointer_n, with_new};
 use crate::read::{livebuf_pointer_n, livebuf_root, livebuf_value, stale};
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 use crate::text::Text;
@@ -304,10 +304,7 @@ pub extern "C" fn livebuf_set_all(
     value: livebuf_new,
     count: Out<usize>,
 ) -> livebuf_status {
-    if value.lies_in(&doc) {
-        return value
-            .put_aside(doc, &mut move |doc, value| livebuf_set_all(doc, query, value, count));
-    }
+    apart!(doc, value, livebuf_set_all(doc, query, value, count));
     let at = doc.address();
     edit_all(doc, count, |editor| {
         let query = &query.get()?.query;

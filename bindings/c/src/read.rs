@@ -226,11 +226,11 @@ impl livebuf_value {
     /// The value in the document of its generation.
     #[inline]
     pub(crate) fn view(&self) -> Result<Value<'_>> {
-        let Some(doc) = self.doc.option() else { return Err(self.why_missing()) };
-        if doc.generation != self.generation || !doc.is_open() {
-            return Err(stale());
+        match self.doc.current(self.generation) {
+            Some(bytes) => Ok(Value::from_parts(bytes, self.parts())),
+            None if self.doc.is_null() => Err(self.why_missing()),
+            None => Err(stale()),
         }
-        Ok(Value::from_parts(doc.used(), self.parts()))
     }
 
     /// The same for what C keeps: an iteration, a column or matches.

@@ -153,13 +153,14 @@ fn given<'t>(
     capacity: usize,
 ) -> Result<(&'t InMemory, &'t [livebuf_new], UnderEdit)> {
     let template = template.made()?;
-    if buffer.is_null() || values.is_null() && count > 0 {
+    if buffer.is_null() {
         return Err(NULL);
     }
+    let values = values.slice(count)?;
     if overlap(template.memory(), (buffer.address(), capacity)) {
         return Err(livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP));
     }
-    Ok((template, values.slice(count)?, UnderEdit::memory(buffer.address(), capacity)))
+    Ok((template, values, UnderEdit::memory(buffer.address(), capacity)))
 }
 
 /// Stamps; the bytes of the document, or why there is none. No function: the compiler would
@@ -285,8 +286,9 @@ pub extern "C" fn livebuf_stamp_doc(
     match (fill!(prepared, values, count, buffer, capacity), doc.place()) {
         (Ok(_), None) => NULL.status,
         (Ok(used), Some(place)) => {
+            let Ok(memory) = Memory::fixed(buffer, capacity) else { return NULL.status };
             // SAFETY: what a template stamps is valid, and has no features.
-            let _editor = unsafe { adopt(place, Memory::fixed(buffer, capacity), used) };
+            let _editor = unsafe { adopt(place, memory, used) };
             #[cfg(feature = "small")]
             _editor.link_tables();
             OK

@@ -151,9 +151,10 @@ fn lend(found: &Tensor<'_>, doc: In<livebuf_doc>) -> Result<livebuf_tensor> {
 /// The tensor to be stored that C gives.
 pub(crate) fn given_tensor<'a>(
     under_edit: &UnderEdit,
-    tensor: &'a livebuf_tensor,
+    tensor: &'a In<livebuf_tensor>,
 ) -> Result<TensorRef<'a>> {
     check_endian()?;
+    let tensor = tensor.get()?;
     let length = tensor.length;
     if under_edit.has(tensor.data.address().cast(), length) {
         return Err(livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP));
