@@ -220,6 +220,7 @@ impl Terminated<c_char> {
 }
 
 impl<T> Out<T> {
+    #[cfg(any(feature = "small", feature = "json"))]
     pub(crate) const NULL: Out<T> = Out(ptr::null_mut());
 
     /// Writes the variable, if C wants to know.

@@ -634,8 +634,7 @@ pub extern "C" fn livebuf_free(allocator: In<livebuf_allocator>, block: *mut c_v
 /// Threads: an edit.
 #[unsafe(no_mangle)]
 pub extern "C" fn livebuf_compact(doc: InOut<livebuf_doc>) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| Ok(editor.compact()?);
-    edit(doc, work)
+    edit(doc, |editor| Ok(editor.compact()?))
 }
 
 /// livebuf_validate_in with scratch memory from the system.

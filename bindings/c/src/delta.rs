@@ -223,7 +223,7 @@ pub extern "C" fn livebuf_delta_end(
     length: Out<usize>,
 ) -> *mut u8 {
     let mut made = ptr::null_mut();
-    let work = |editor: &mut Editor<Memory>| {
+    edit(doc, |editor| {
         let known = recorder.option().ok_or(NULL)?;
         length.some()?;
         known.watch.check(editor)?;
@@ -236,8 +236,7 @@ pub extern "C" fn livebuf_delta_end(
         }
         made = copy_out(&delta.to_bytes(), allocator, length)?;
         Ok(())
-    };
-    edit(doc, work);
+    });
     made
 }
 
@@ -275,7 +274,7 @@ pub extern "C" fn livebuf_delta_apply(
     length: usize,
     flags: u32,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
+    edit(doc, |editor| {
         // The document would get another state than that of the delta.
         if editor.storage().led.get() {
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_BAD_SEQUENCE));
@@ -285,8 +284,7 @@ pub extern "C" fn livebuf_delta_apply(
             0 => delta.apply(editor),
             _ => delta.apply_checked(editor),
         }?)
-    };
-    edit(doc, work)
+    })
 }
 
 fn read(delta: Array<u8>, length: usize) -> Result<Delta> {
@@ -458,7 +456,7 @@ pub extern "C" fn livebuf_history_begin(
     max_bytes: usize,
 ) -> *mut livebuf_history {
     let mut begun = ptr::null_mut();
-    let work = |editor: &mut Editor<Memory>| {
+    edit(doc, |editor| {
         if editor.storage().told().is_some() || editor.transactions() > 0 {
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_BAD_SEQUENCE));
         }
@@ -470,8 +468,7 @@ pub extern "C" fn livebuf_history_begin(
         let history = livebuf_history { steps, watch, last: None, began_trusted, is_sound: true };
         begun = Box::into_raw(Box::new(history));
         Ok(())
-    };
-    edit(doc, work);
+    });
     begun
 }
 
@@ -481,12 +478,11 @@ fn change(
     mut history: InOut<livebuf_history>,
     work: impl FnOnce(&mut livebuf_history, &mut Editor<Memory>) -> Result<()>,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
+    edit(doc, |editor| {
         let history = history.get_mut()?;
         history.watch.check(editor)?;
         work(history, editor)
-    };
-    edit(doc, work)
+    })
 }
 
 /// Makes one step of all edits since the last one. Where nothing changed, there is no step.

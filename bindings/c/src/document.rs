@@ -810,11 +810,10 @@ pub extern "C" fn livebuf_set_limits(
     doc: InOut<livebuf_doc>,
     limits: In<livebuf_limits>,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
+    edit(doc, |editor| {
         editor.set_limits(limits.get()?.limits());
         Ok(())
-    };
-    edit(doc, work)
+    })
 }
 
 /// Whether freed bytes are zeroed. They are by default.
@@ -825,11 +824,10 @@ pub extern "C" fn livebuf_set_limits(
 /// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY. Threads: an edit.
 #[unsafe(no_mangle)]
 pub extern "C" fn livebuf_set_wipe(doc: InOut<livebuf_doc>, wipe: bool) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
+    edit(doc, |editor| {
         editor.set_wipe(wipe);
         Ok(())
-    };
-    edit(doc, work)
+    })
 }
 
 /// Whether an editor wrote or validated the document, so that freed space is reused.

@@ -1254,6 +1254,18 @@ pub extern "C" fn livebuf_insert(
 
 // --- taking out -----------------------------------------------------------------------
 
+/// An edit of the container at a place.
+fn edit_at(
+    doc: InOut<livebuf_doc>,
+    node: livebuf_node,
+    work: impl FnOnce(&mut Editor<Memory>, NodeId) -> Result<()>,
+) -> livebuf_status {
+    edit(doc, |editor| {
+        let id = node.id(editor)?;
+        work(editor, id)
+    })
+}
+
 fn was_there(removed: bool) -> Result<()> {
     match removed {
         true => Ok(()),
@@ -1262,11 +1274,7 @@ fn was_there(removed: bool) -> Result<()> {
 }
 
 fn remove(doc: InOut<livebuf_doc>, node: livebuf_node, at: impl Child) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        let id = node.id(editor)?;
-        was_there(editor.remove(id, at)?)
-    };
-    edit(doc, work)
+    edit_at(doc, node, |editor, id| was_there(editor.remove(id, at)?))
 }
 
 /// Takes the member with this key of `length` bytes out; what it held is free and wiped.
@@ -1282,11 +1290,7 @@ pub extern "C" fn livebuf_remove_n(
     length: usize,
 ) -> livebuf_status {
     apart!(doc, key, length, livebuf_remove_n(doc, node, key, length));
-    let work = |editor: &mut Editor<Memory>| {
-        let id = node.id(editor)?;
-        was_there(editor.remove(id, key_text(&key, length)?)?)
-    };
-    edit(doc, work)
+    edit_at(doc, node, |editor, id| was_there(editor.remove(id, key_text(&key, length)?)?))
 }
 
 /// Takes the member with a remembered key out.
@@ -1327,10 +1331,7 @@ pub extern "C" fn livebuf_remove_pointer_n(
     length: usize,
 ) -> livebuf_status {
     apart!(doc, pointer, length, livebuf_remove_pointer_n(doc, pointer, length));
-    let work = |editor: &mut Editor<Memory>| {
-        was_there(editor.remove_pointer(key_text(&pointer, length)?)?)
-    };
-    edit(doc, work)
+    edit(doc, |editor| was_there(editor.remove_pointer(key_text(&pointer, length)?)?))
 }
 
 /// Takes all members or elements out; the container stays, empty.
@@ -1339,8 +1340,7 @@ pub extern "C" fn livebuf_remove_pointer_n(
 /// LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads: an edit.
 #[unsafe(no_mangle)]
 pub extern "C" fn livebuf_clear(doc: InOut<livebuf_doc>, node: livebuf_node) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| Ok(editor.clear(node.id(editor)?)?);
-    edit(doc, work)
+    edit_at(doc, node, |editor, id| Ok(editor.clear(id)?))
 }
 
 /// Takes the elements of an array from `length` on out; their room is kept.
@@ -1353,8 +1353,7 @@ pub extern "C" fn livebuf_truncate(
     node: livebuf_node,
     length: usize,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| Ok(editor.truncate(node.id(editor)?, length)?);
-    edit(doc, work)
+    edit_at(doc, node, |editor, id| Ok(editor.truncate(id, length)?))
 }
 
 /// Exchanges two elements of an array.
@@ -1369,8 +1368,7 @@ pub extern "C" fn livebuf_swap(
     first: usize,
     second: usize,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| Ok(editor.swap(node.id(editor)?, first, second)?);
-    edit(doc, work)
+    edit_at(doc, node, |editor, id| Ok(editor.swap(id, first, second)?))
 }
 
 /// Gives a member another key, in its place.
@@ -1388,12 +1386,9 @@ pub extern "C" fn livebuf_rename_n(
 ) -> livebuf_status {
     apart!(doc, from, from_length, livebuf_rename_n(doc, node, from, from_length, to, to_length));
     apart!(doc, to, to_length, livebuf_rename_n(doc, node, from, from_length, to, to_length));
-    let work = |editor: &mut Editor<Memory>| {
-        let id = node.id(editor)?;
-        let (from, to) = (key_text(&from, from_length)?, key_text(&to, to_length)?);
-        Ok(editor.rename(id, from, to)?)
-    };
-    edit(doc, work)
+    edit_at(doc, node, |editor, id| {
+        Ok(editor.rename(id, key_text(&from, from_length)?, key_text(&to, to_length)?)?)
+    })
 }
 
 /// Makes room for `additional` members or elements, so that adding them takes no more space
@@ -1409,8 +1404,7 @@ pub extern "C" fn livebuf_reserve(
     node: livebuf_node,
     additional: usize,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| Ok(editor.reserve(node.id(editor)?, additional)?);
-    edit(doc, work)
+    edit_at(doc, node, |editor, id| Ok(editor.reserve(id, additional)?))
 }
 
 /// Gives an object the index that answers for the order of its keys, and keeps it up from then on:
@@ -1422,6 +1416,5 @@ pub extern "C" fn livebuf_reserve(
 /// LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits. Threads: an edit.
 #[unsafe(no_mangle)]
 pub extern "C" fn livebuf_order(doc: InOut<livebuf_doc>, node: livebuf_node) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| Ok(editor.order(node.id(editor)?)?);
-    edit(doc, work)
+    edit_at(doc, node, |editor, id| Ok(editor.order(id)?))
 }

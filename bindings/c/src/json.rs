@@ -253,8 +253,7 @@ pub extern "C" fn livebuf_to_json(
 ) -> livebuf_status {
     let mut sink = Text::new(&mut text, capacity);
     let mut print = || {
-        let view = value.view()?;
-        let options = livebuf_json_options::given(options).print(value.doc);
+        let (view, options) = to_print(&value, options)?;
         guard(|| print_to(view, &mut sink, &options))?;
         match sink.is_cut() {
             true => Err(livebuf_error::of(livebuf_code::LIVEBUF_NO_SPACE)),
@@ -267,6 +266,18 @@ pub extern "C" fn livebuf_to_json(
         sink.end_if_room();
     }
     status
+}
+
+/// What is printed, and how.
+fn to_print(
+    value: &livebuf_value,
+    options: In<livebuf_json_options>,
+) -> Result<(Value<'_>, PrintOptions)> {
+    Ok((value.view()?, livebuf_json_options::given(options).print(value.doc)))
+}
+
+fn printed(view: Value<'_>, options: &PrintOptions) -> Result<Vec<u8>> {
+    to_vec_with(view, options).map_err(|error| from_json(&error))
 }
 
 fn print_to(view: Value<'_>, sink: &mut Text<'_>, options: &PrintOptions) -> Result<()> {
@@ -287,10 +298,9 @@ pub extern "C" fn livebuf_to_json_new(
     error: Out<livebuf_error>,
 ) -> *mut c_char {
     let print = || {
-        let view = value.view()?;
-        let options = livebuf_json_options::given(options).print(value.doc);
+        let (view, options) = to_print(&value, options)?;
         let (allocator, length) = (livebuf_allocator::given(allocator)?, length.some()?);
-        let mut text = guard(|| to_vec_with(view, &options).map_err(|error| from_json(&error)))?;
+        let mut text = guard(|| printed(view, &options))?;
         length.put(text.len());
         text.push(0);
         Ok(allocator.copy(&text)?)
@@ -313,12 +323,8 @@ pub extern "C" fn livebuf_to_json_file(
     error: Out<livebuf_error>,
 ) -> livebuf_status {
     let print = || {
-        let (view, path) = (value.view()?, path_of(path)?);
-        let options = livebuf_json_options::given(options).print(value.doc);
-        guard(|| {
-            let text = to_vec_with(view, &options).map_err(|error| from_json(&error))?;
-            replace_file(&path, &text)
-        })
+        let ((view, options), path) = (to_print(&value, options)?, path_of(path)?);
+        guard(|| replace_file(&path, &printed(view, &options)?))
     };
     let what = print().err().unwrap_or(livebuf_error::NONE);
     error.put(what);

@@ -23,11 +23,10 @@
 //! | `patch` | patches, merge patches, differences (`json`) |
 //! | `query` | JSONPath (`json`) |
 //!
-//! Every pointer that C gives is checked against NULL and otherwise believed: that it is
-//! good for as many bytes as said is C's part, as the header tells. `args` has what follows from
-//! that. No document's
-//! bytes can make a call panic; where the library can catch a panic all the same (`std`),
-//! edits and all that parses answer `LIVEBUF_INTERNAL`.
+//! Every pointer that C gives is checked against NULL and otherwise believed, since C alone knows
+//! how many bytes it is good for. `args` says what C is trusted with. No document's bytes can make a
+//! call panic; where the library can catch a panic all the same (`std`), edits and all that parses
+//! answer `LIVEBUF_INTERNAL`.
 #![cfg_attr(not(feature = "std"), no_std)]
 // A C interface is raw pointers and exported names.
 #![allow(unsafe_code, non_camel_case_types)]

@@ -2,12 +2,12 @@
 
 use core::ffi::c_char;
 
-use livebuf::{Editor, Valid, Value};
+use livebuf::{Valid, Value};
 use livebuf_patch::{DiffOptions, Patch, PatchError, PatchErrorKind};
 
 use crate::args::{Array, In, InOut, Out};
 use crate::context::{livebuf_allocator, made};
-use crate::document::{Memory, edit, guard, livebuf_doc};
+use crate::document::{edit, guard, livebuf_doc};
 use crate::edit::UnderEdit;
 use crate::json::from_json;
 use crate::read::livebuf_value;
@@ -76,11 +76,10 @@ pub extern "C" fn livebuf_patch_json_n(
     text: Array<c_char>,
     length: usize,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
+    edit(doc, |editor| {
         let patch = Patch::from_slice(text.some()?.bytes(length)?)?;
         Ok(patch.apply(editor)?)
-    };
-    edit(doc, work)
+    })
 }
 
 /// Merges a value into a document (RFC 7396), whole or not at all: members of `patch` replace
@@ -92,11 +91,10 @@ pub extern "C" fn livebuf_patch_json_n(
 #[unsafe(no_mangle)]
 pub extern "C" fn livebuf_merge(doc: InOut<livebuf_doc>, patch: livebuf_value) -> livebuf_status {
     let at = doc.address();
-    let work = |editor: &mut Editor<Memory>| {
+    edit(doc, |editor| {
         UnderEdit::of(at, editor).other_value(&patch)?;
         Ok(livebuf_patch::merge(editor, valid(&patch)?)?)
-    };
-    edit(doc, work)
+    })
 }
 
 /// livebuf_merge with JSON text of `length` bytes.
@@ -110,10 +108,7 @@ pub extern "C" fn livebuf_merge_json_n(
     text: Array<c_char>,
     length: usize,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        Ok(livebuf_patch::merge_json(editor, text.some()?.bytes(length)?)?)
-    };
-    edit(doc, work)
+    edit(doc, |editor| Ok(livebuf_patch::merge_json(editor, text.some()?.bytes(length)?)?))
 }
 
 /// The patch (RFC 6902) that makes `one` equal to `two`: a document with an array of operations.
