@@ -279,8 +279,9 @@ pub extern "C" fn livebuf_column_key(
     column: Out<livebuf_column>,
 ) -> livebuf_status {
     let find = |value: Value<'static>| {
+        let key = key.get()?.made()?;
         let table = table_of(value)?.ok_or_else(not_found)?;
-        table.column(key.get()?.made()?)?.ok_or_else(not_found)
+        table.column(key)?.ok_or_else(not_found)
     };
     put(&array, column, find)
 }
@@ -464,14 +465,16 @@ fn run_of(column: &View) -> Result<livebuf_run> {
 fn copy<T: Copy, I: Iterator<Item = Option<T>>>(
     column: In<livebuf_column>,
     first: usize,
-    values: &mut [MaybeUninit<T>],
+    mut values: Buffer<T>,
+    count: usize,
     fallback: T,
     read: impl FnOnce(View) -> I,
 ) -> usize {
     let Ok(column) = column.view() else { return 0 };
-    let rows = column.slice(first..first.saturating_add(values.len()));
-    let length = rows.len();
-    values.iter_mut().zip(read(rows)).for_each(|(place, value)| {
+    let rows = column.slice(first..first.saturating_add(count));
+    let places = values.room(rows.len());
+    let length = places.len();
+    places.iter_mut().zip(read(rows)).for_each(|(place, value)| {
         place.write(value.unwrap_or(fallback));
     });
     length
@@ -480,17 +483,18 @@ fn copy<T: Copy, I: Iterator<Item = Option<T>>>(
 /// Where all rows have a value and lie there as a slice of one of these types: a loop that
 /// the compiler makes vectors of.
 macro_rules! widen {
-    ($column:ident, $first:ident, $values:ident, $wide:ty, $($type:ty),+) => {
+    ($column:ident, $first:ident, $values:ident, $count:ident, $wide:ty, $($type:ty),+) => {
         if cfg!(not(feature = "small"))
             && let Ok(column) = $column.view()
         {
             $(
                 if let Some(slice) = column.as_slice::<$type>() {
                     let rows = slice.get($first..).unwrap_or(&[]);
-                    for (place, &value) in $values.iter_mut().zip(rows) {
+                    let places = $values.room(rows.len().min($count));
+                    for (place, &value) in places.iter_mut().zip(rows) {
                         place.write(value as $wide);
                     }
-                    return rows.len().min($values.len());
+                    return places.len();
                 }
             )+
         }
@@ -518,14 +522,13 @@ pub extern "C" fn livebuf_column_i64s(
     count: usize,
     fallback: i64,
 ) -> usize {
-    let values = values.room(count);
-    widen!(column, first, values, i64, i8, i16, i32, i64, u8, u16, u32);
+    widen!(column, first, values, count, i64, i8, i16, i32, i64, u8, u16, u32);
     if column.view().is_ok_and(|column| is_of_time(column.column_type())) {
-        return copy(column, first, values, fallback, |rows| {
+        return copy(column, first, values, count, fallback, |rows| {
             (0..rows.len()).map(move |row| units(&rows.get(row).ok()??.as_extended().ok()??))
         });
     }
-    copy(column, first, values, fallback, |rows| rows.i64s())
+    copy(column, first, values, count, fallback, |rows| rows.i64s())
 }
 
 /// Copies numbers as doubles: of `count` rows from `first` on, as many as there are. Rows
@@ -541,9 +544,8 @@ pub extern "C" fn livebuf_column_f64s(
     count: usize,
     fallback: f64,
 ) -> usize {
-    let values = values.room(count);
-    widen!(column, first, values, f64, f32, f64);
-    copy(column, first, values, fallback, |rows| rows.f64s())
+    widen!(column, first, values, count, f64, f32, f64);
+    copy(column, first, values, count, fallback, |rows| rows.f64s())
 }
 
 /// Copies views of text: of `count` rows from `first` on, as many as there are. Rows without
@@ -556,7 +558,7 @@ pub extern "C" fn livebuf_column_f64s(
 pub extern "C" fn livebuf_column_strs(
     column: In<livebuf_column>,
     first: usize,
-    mut values: Buffer<livebuf_str>,
+    values: Buffer<livebuf_str>,
     count: usize,
 ) -> usize {
     let generation = column.option().map_or(0, |column| column.private_generation);
@@ -566,7 +568,7 @@ pub extern "C" fn livebuf_column_strs(
             Some(livebuf_str::of(text, generation))
         })
     };
-    copy(column, first, values.room(count), livebuf_str::of(None, 0), read)
+    copy(column, first, values, count, livebuf_str::of(None, 0), read)
 }
 
 /// The first row that holds this null, boolean, number, text, date, time, decimal or UUID; a

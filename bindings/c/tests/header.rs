@@ -288,6 +288,15 @@ fn the_pages_name_what_there_is() {
     assert!(count > 100, "only {count} names were found");
 }
 
+/// What C passes has the types of `args.rs`, so that no function argues by itself that it is good.
+#[test]
+fn functions_that_c_calls_are_safe() {
+    for source in SOURCES {
+        let text = read(&format!("src/{source}.rs"));
+        assert!(!text.contains("pub unsafe extern"), "{source}");
+    }
+}
+
 /// Every exported function says whose memory, what of NULL, which errors, which threads.
 #[test]
 fn every_function_says_what_the_caller_must_know() {
