@@ -226,11 +226,8 @@ impl livebuf_value {
     /// The value in the document of its generation.
     #[inline]
     pub(crate) fn view(&self) -> Result<Value<'_>> {
-        match self.doc.current(self.generation) {
-            Some(bytes) => Ok(Value::from_parts(bytes, self.parts())),
-            None if self.doc.is_null() => Err(self.why_missing()),
-            None => Err(stale()),
-        }
+        // SAFETY: what this returns is borrowed from the value, so it is used within the call.
+        unsafe { self.kept_view() }
     }
 
     /// The same for what C keeps: an iteration, a column or matches.
@@ -238,10 +235,13 @@ impl livebuf_value {
     /// # Safety
     /// It is used only while the document is there, is open and has this generation.
     #[inline]
-    pub(crate) unsafe fn kept_view(&self) -> Result<Value<'static>> {
-        let value = self.view()?;
-        // SAFETY: the bytes stay as they are as long as the generation does.
-        Ok(unsafe { core::mem::transmute::<Value<'_>, Value<'static>>(value) })
+    pub(crate) unsafe fn kept_view<'d>(&self) -> Result<Value<'d>> {
+        match self.doc.current(self.generation) {
+            // SAFETY: the bytes stay as they are as long as the generation does.
+            Some(bytes) => Ok(Value::from_parts(unsafe { &*ptr::from_ref(bytes) }, self.parts())),
+            None if self.doc.is_null() => Err(self.why_missing()),
+            None => Err(stale()),
+        }
     }
 
     /// The date, time, decimal or UUID.
