@@ -120,11 +120,11 @@ impl<T> In<T> {
 }
 
 impl<T> Array<T> {
-    /// A pointer that C passed within a structure.
+    /// What lies within something that C passed, or a copy of it.
     ///
     /// # Safety
-    /// It is NULL or good for reading until the call returns, for as many elements as the number
-    /// beside it in the structure says.
+    /// It is NULL or good for as many elements as the length beside it says, for as long as this is
+    /// used.
     #[inline]
     pub(crate) unsafe fn from_raw(pointer: *const T) -> Array<T> {
         Array(pointer)

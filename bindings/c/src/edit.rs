@@ -256,8 +256,8 @@ fn lies_in(doc: &InOut<livebuf_doc>, text: Array<c_char>, length: usize) -> bool
     doc.option().is_some_and(|doc| overlap((doc.bytes, doc.capacity), place))
 }
 
-/// Where text, or a new value's, lies in the document under edit, the call that has it calls itself
-/// with a copy.
+/// If the text, or that of the new value, lies in the document under edit, the function that has this
+/// calls itself with a copy of it.
 macro_rules! apart {
     ($doc:ident, $text:ident, $length:ident, $again:expr) => {
         if lies_in(&$doc, $text, $length) {
@@ -363,22 +363,24 @@ impl livebuf_new {
     /// The integer, where it is one that fits.
     #[inline]
     pub(crate) fn integer(&self) -> Option<i64> {
-        let integer = self.word() as i64;
-        let fits = self.kind == kind::INT || self.kind == kind::UINT && integer >= 0;
-        fits.then_some(integer)
+        match self.kind {
+            kind::INT => Some(self.word() as i64),
+            kind::UINT => i64::try_from(self.word()).ok(),
+            _ => None,
+        }
     }
 
     /// What the core stores, but a tensor. With `apart` its text must not lie in the document
     /// under edit; else that was looked at before.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     fn new_by(&self, under_edit: &UnderEdit, apart: bool) -> Result<New<'_>> {
-        let (word, length) = (self.word(), self.length as usize);
+        let length = self.length as usize;
         Ok(match self.kind {
             kind::NULL => New::Null,
-            kind::BOOL => New::Bool(word != 0),
-            kind::INT => New::Int(word as i64),
-            kind::UINT => New::Uint(word),
-            kind::FLOAT => New::Float(f64::from_bits(word)),
+            kind::BOOL => New::Bool(self.word() != 0),
+            kind::INT => New::Int(self.word() as i64),
+            kind::UINT => New::Uint(self.word()),
+            kind::FLOAT => New::Float(f64::from_bits(self.word())),
             kind::OBJECT => New::object(length),
             kind::MAP => New::Map { capacity: self.length },
             kind::ARRAY => New::array(length),
@@ -399,7 +401,7 @@ impl livebuf_new {
                 }
             }
             kind @ kind::DATE..=kind::DECIMAL => {
-                New::Extended(extended_of(kind, word as i64, self.length)?)
+                New::Extended(extended_of(kind, self.word() as i64, self.length)?)
             }
             _ => return Err(livebuf_error::of(livebuf_code::LIVEBUF_UNSUPPORTED)),
         })
