@@ -6,7 +6,6 @@ pub(crate) mod column_type;
 pub(crate) mod dictionary;
 pub(crate) mod list;
 pub(crate) mod map;
-pub(crate) mod nested;
 pub(crate) mod offsets;
 pub(crate) mod owner;
 pub(crate) mod record;

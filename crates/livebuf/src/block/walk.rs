@@ -167,6 +167,11 @@ impl Cursor {
         Ok(cursor)
     }
 
+    /// Whether children are columns, and objects with further fields, in place of rows or arrays.
+    pub(crate) fn gives_columns(&self) -> bool {
+        self.by_columns
+    }
+
     /// Whether a child is a column below this array.
     pub(crate) fn is_column(&self, child: Raw) -> bool {
         self.by_columns && child.tag == TAG_ARRAY

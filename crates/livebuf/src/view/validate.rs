@@ -10,7 +10,6 @@ use crate::block::column::{Elements, row_of};
 use crate::block::column_type::{ColumnType, SlotKind};
 use crate::block::list::List;
 use crate::block::map;
-use crate::block::nested::{Columns, SlotContainer, count_elements, count_slots};
 use crate::block::owner::Owner;
 use crate::block::record::{Block, Raw, Record, check_extended_span, check_immediate};
 use crate::block::run;
@@ -374,11 +373,20 @@ impl<'a, M: Mode> Value<'a, M> {
 
 /// A container whose children are being checked.
 #[derive(Clone, Copy)]
-enum OpenBlock {
-    /// And how many containers are around them.
-    Members(Cursor, u16),
-    /// An array of rows or of arrays, column by column.
-    Columns(Columns),
+struct OpenNode {
+    cursor: Cursor,
+    /// Containers around each child.
+    above: u16,
+    /// It is a column of a table or list. Its slots without a value are counted already.
+    is_column: bool,
+}
+
+impl OpenNode {
+    /// A column, or an object with a row's further fields, that was checked with its table or list.
+    fn checked(bytes: &[u8], raw: Raw, above: u16) -> Result<OpenNode> {
+        let is_column = raw.tag == TAG_ARRAY;
+        Ok(OpenNode { cursor: Cursor::columns(bytes, raw)?, above, is_column })
+    }
 }
 
 struct Validator<'a, 's> {
@@ -707,60 +715,40 @@ impl<'a, 's> Validator<'a, 's> {
         // The array, and the rows of each table on the way.
         let above = 1 + places.len() as u16;
         self.count_column(column, column.count.into(), above)?;
-        self.contents(OpenBlock::Columns(Columns::one(table, place, above)))
+        let column = Raw::unplaced(TAG_ARRAY, table.header(place).into());
+        self.contents(OpenNode::checked(self.bytes, column, above)?)
     }
 
     /// Checks the children of a container, and all below them.
-    fn contents(&mut self, open: OpenBlock) -> Result<()> {
-        let mut stack = [OpenBlock::Members(Cursor::NONE, 0); CHUNK];
+    fn contents(&mut self, open: OpenNode) -> Result<()> {
+        let none = OpenNode { cursor: Cursor::NONE, above: 0, is_column: false };
+        let mut stack = [none; CHUNK];
         stack[0] = open;
         let mut depth = 1;
         while depth > 0 {
-            let (found, above) = match &mut stack[depth - 1] {
-                OpenBlock::Members(cursor, above) => match cursor.next(self.bytes)? {
-                    Some((_, raw)) if raw.tag <= TAG_SPAN_LAST => {
-                        self.scalar(raw)?;
-                        continue;
-                    }
-                    found => (found.map(|(_, raw)| SlotContainer::Node(raw)), *above),
-                },
-                OpenBlock::Columns(columns) => {
-                    match columns.next(self.bytes, |raw| self.scalar(raw))? {
-                        Some((found, above)) => (Some(found), above),
-                        None => (None, 0),
-                    }
-                }
+            let OpenNode { cursor, above, is_column } = &mut stack[depth - 1];
+            let Some((_, raw)) = cursor.next(self.bytes)? else {
+                depth -= 1;
+                continue;
             };
-            let open = match found {
-                None => {
-                    depth -= 1;
-                    continue;
-                }
-                // It was checked with its table; its contents come next.
-                Some(SlotContainer::Further(raw)) if depth < CHUNK => {
-                    OpenBlock::Members(Cursor::new(self.bytes, raw)?, above)
-                }
-                Some(SlotContainer::Node(raw)) if depth < CHUNK => self.enter(raw, above)?,
-                Some(SlotContainer::Node(raw)) => {
-                    self.value(raw, above)?;
-                    continue;
-                }
-                Some(SlotContainer::Further(raw)) => {
-                    self.members(raw, above)?;
-                    continue;
-                }
+            let is_absent = raw.tag == TAG_HOLE || raw.position == 0;
+            if *is_column && is_absent && !cursor.gives_columns() {
+                continue;
+            }
+            if raw.tag <= TAG_SPAN_LAST {
+                self.scalar(raw)?;
+                continue;
+            }
+            let open = match cursor.gives_columns() {
+                true => OpenNode::checked(self.bytes, raw, *above + 1)?,
+                false => self.enter(raw, *above)?,
             };
+            if depth == CHUNK {
+                self.contents(open)?;
+                continue;
+            }
             stack[depth] = open;
             depth += 1;
-        }
-        Ok(())
-    }
-
-    /// Checks the contents of an object. The object itself was checked before.
-    fn members(&mut self, raw: Raw, above: u16) -> Result<()> {
-        let mut cursor = Cursor::new(self.bytes, raw)?;
-        while let Some((_, raw)) = cursor.next(self.bytes)? {
-            self.value(raw, above)?;
         }
         Ok(())
     }
@@ -816,7 +804,7 @@ impl<'a, 's> Validator<'a, 's> {
     }
 
     /// Checks and claims a container's own blocks; its children are to come.
-    fn enter(&mut self, raw: Raw, above: u16) -> Result<OpenBlock> {
+    fn enter(&mut self, raw: Raw, above: u16) -> Result<OpenNode> {
         let position = raw.position as u64;
         self.stats.values += 1;
         if raw.tag > TAG_NODE_LAST {
@@ -850,7 +838,7 @@ impl<'a, 's> Validator<'a, 's> {
             }
             _ => self.stats.objects += 1,
         }
-        Ok(OpenBlock::Members(cursor, above + 1))
+        Ok(OpenNode { cursor, above: above + 1, is_column: false })
     }
 
     fn count_elements(&mut self, elements: Elements) {
@@ -860,22 +848,20 @@ impl<'a, 's> Validator<'a, 's> {
     }
 
     /// Checks and claims an array's own blocks.
-    fn elements(&mut self, raw: Raw, block: Block, above: u16) -> Result<OpenBlock> {
-        match block.kind() {
-            KIND_ARRAY => {
-                self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
-                let owner = Owner { block: block.offset, column: 0 };
-                let elements = Elements::load(self.bytes, block)?;
-                self.column(elements, owner, None, 0)?;
-                if elements.column.slot() == SlotKind::Nested {
-                    self.count_column(elements, elements.count as u64, above + 1)?;
-                    return Ok(OpenBlock::Columns(Columns::new(elements, above)));
-                }
-                self.count_elements(elements);
-            }
-            _ => return Err(block.unexpected()),
+    fn elements(&mut self, raw: Raw, block: Block, above: u16) -> Result<OpenNode> {
+        if block.kind() != KIND_ARRAY {
+            return Err(block.unexpected());
         }
-        Ok(OpenBlock::Members(Cursor::references(self.bytes, raw)?, above + 1))
+        self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
+        let owner = Owner { block: block.offset, column: 0 };
+        let elements = Elements::load(self.bytes, block)?;
+        self.column(elements, owner, None, 0)?;
+        match elements.column.slot() {
+            SlotKind::Nested => self.count_column(elements, elements.count as u64, above + 1)?,
+            _ => self.count_elements(elements),
+        }
+        let cursor = Cursor::columns(self.bytes, raw)?;
+        Ok(OpenNode { cursor, above: above + 1, is_column: false })
     }
 
     /// A home's block; a forward is claimed.
@@ -889,7 +875,7 @@ impl<'a, 's> Validator<'a, 's> {
     }
 
     /// Checks and claims an object's own blocks. Gives the values of a map.
-    fn object(&mut self, block: Block, above: u16) -> Result<Option<OpenBlock>> {
+    fn object(&mut self, block: Block, above: u16) -> Result<Option<OpenNode>> {
         match block.kind() {
             KIND_MAP => self.map(block, above).map(Some),
             _ => self.record(block.record()?).map(|()| None),
@@ -1013,7 +999,7 @@ impl<'a, 's> Validator<'a, 's> {
         Ok(())
     }
 
-    fn map(&mut self, block: Block, above: u16) -> Result<OpenBlock> {
+    fn map(&mut self, block: Block, above: u16) -> Result<OpenNode> {
         let (bytes, offset) = (self.bytes, block.offset as u64);
         let map = map::Map::load(bytes, offset)?;
         self.claim_block(RegionKind::Map, offset, MAP_VALUES.into())?;
@@ -1355,4 +1341,32 @@ impl<'a, 's> Validator<'a, 's> {
         self.column(offsets, owner, None, MAX_COLUMN_DEPTH)?;
         list.check_offsets(self.bytes, rows).map(u64::from)
     }
+}
+
+/// Counts the slots of a column that have a value, and those that are null. `slots` is the
+/// count of its slots below rows and arrays that are there.
+fn count_slots(bytes: &[u8], column: Elements, slots: u64) -> Result<(u64, u64)> {
+    if column.gaps == GAPS_NONE {
+        return Ok((slots, 0));
+    }
+    let (bits, size) = (column.bits_at(bytes)?, bitmap_size(column.capacity as u64));
+    let ones = |at: u64| -> Result<u64> {
+        let length = bitmap_size(column.count as u64);
+        Ok(slice(bytes, at, length)?.iter().map(|byte| byte.count_ones() as u64).sum())
+    };
+    let valid = ones(bits)?;
+    Ok(match column.gaps {
+        GAPS_NULL => (valid, slots.saturating_sub(valid)),
+        GAPS_MISSING => (valid, 0),
+        _ => (valid, ones(bits + size)?),
+    })
+}
+
+/// Counts the elements of a list's arrays. `arrays` is the count of its
+/// arrays that are there.
+fn count_elements(bytes: &[u8], list: List, arrays: u64) -> Result<u64> {
+    Ok(match list.length {
+        Some(length) => arrays * length as u64,
+        None => list.child(bytes)?.count as u64,
+    })
 }
