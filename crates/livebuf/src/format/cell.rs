@@ -17,13 +17,7 @@ use crate::format::layout::*;
 /// The inline cell of a text of at most seven bytes.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) const fn inline_span(text: &[u8]) -> u64 {
-    let mut cell = (0x80 | text.len() as u64) << 56;
-    let mut at = 0;
-    while at < text.len() && at < MAX_INLINE {
-        cell |= (text[at] as u64) << (8 * at);
-        at += 1;
-    }
-    cell
+    pack(text) | (0x80 | text.len() as u64) << 56
 }
 
 /// A cell for bytes that lie elsewhere.
@@ -102,22 +96,14 @@ pub(crate) struct Needle<'k> {
 
 impl<'k> Needle<'k> {
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-    pub(crate) fn new(text: &'k [u8]) -> Self {
-        if text.len() <= MAX_INLINE {
-            let cell = pack(text) | (0x80 | text.len() as u64) << 56;
-            return Needle { text, cell, fingerprint: fingerprint(cell) };
+    pub(crate) const fn new(text: &'k [u8]) -> Self {
+        match fold(text) {
+            Some(mix) => Needle { text, cell: 0, fingerprint: fingerprint(mix) },
+            None => {
+                let cell = inline_span(text);
+                Needle { text, cell, fingerprint: fingerprint(cell) }
+            }
         }
-        let word = |at: usize| text.get(at..at + 8).and_then(|word| word.try_into().ok());
-        let first = word(0).map_or(0, u64::from_le_bytes);
-        let last = word(text.len() - 8).map_or(0, u64::from_le_bytes);
-        Needle { text, cell: 0, fingerprint: fingerprint(fold(first, last, text.len())) }
-    }
-
-    /// The same in constants: const code cannot read slices as words.
-    pub(crate) const fn constant(text: &'k [u8]) -> Self {
-        let mix = mix(text);
-        let cell = if text.len() <= MAX_INLINE { mix } else { 0 };
-        Needle { text, cell, fingerprint: fingerprint(mix) }
     }
 
     /// Whether the key is ASCII.
@@ -145,37 +131,32 @@ impl<'k> Needle<'k> {
 
 /// The word that a key's fingerprint is made from: the cell of a key of at most seven bytes.
 pub(crate) const fn mix(text: &[u8]) -> u64 {
-    if text.len() <= MAX_INLINE {
-        return inline_span(text);
+    match fold(text) {
+        Some(mix) => mix,
+        None => inline_span(text),
     }
-    let (mut first, mut last, mut at) = (0u64, 0u64, 0);
-    while at < 8 {
-        first |= (text[at] as u64) << (8 * at);
-        last |= (text[text.len() - 8 + at] as u64) << (8 * at);
-        at += 1;
-    }
-    fold(first, last, text.len())
 }
 
 /// First and last eight bytes of a longer key, and its length, in one word (FORMAT 4.2).
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-const fn fold(first: u64, last: u64, length: usize) -> u64 {
-    first ^ last.rotate_left(29) ^ length as u64
+const fn fold(text: &[u8]) -> Option<u64> {
+    let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) else { return None };
+    let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+    Some(first ^ last.rotate_left(29) ^ text.len() as u64)
 }
 
 /// Up to seven bytes as a little-endian number, by two loads that may overlap: no jump by length.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
-pub(crate) fn pack(text: &[u8]) -> u64 {
-    let behind = |size: usize| (8 * (text.len() - size) as u32) & 63;
+pub(crate) const fn pack(text: &[u8]) -> u64 {
     if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
-        return first as u64 | (last as u64) << behind(4);
+        return first as u64 | (last as u64) << ((8 * (text.len() - 4)) & 63);
     }
     if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
         let (first, last) = (u16::from_le_bytes(*first), u16::from_le_bytes(*last));
-        return first as u64 | (last as u64) << behind(2);
+        return first as u64 | (last as u64) << ((8 * (text.len() - 2)) & 63);
     }
-    text.first().map_or(0, |&byte| byte as u64)
+    if let [byte] = text { *byte as u64 } else { 0 }
 }
 
 /// The one-byte fingerprint of a key (FORMAT 4.2).

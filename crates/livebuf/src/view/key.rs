@@ -165,7 +165,7 @@ const GUESSES: usize = 8;
 impl<'k> Key<'k> {
     /// Prepares a key.
     pub const fn new(text: &'k str) -> Self {
-        let Needle { cell, fingerprint, .. } = Needle::constant(text.as_bytes());
+        let Needle { cell, fingerprint, .. } = Needle::new(text.as_bytes());
         Key { text, cell, fingerprint, guesses: [const { AtomicU16::new(0) }; GUESSES] }
     }
 
