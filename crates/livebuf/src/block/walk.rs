@@ -157,8 +157,8 @@ impl Cursor {
 
     /// [`references`](Self::references), but an array of rows or of arrays gives the columns below
     /// it: each as an array that has no home, and after them the objects with further fields of
-    /// rows. So a walk that need not know which row a value belongs to takes a step for each value,
-    /// and few for columns of numbers.
+    /// rows. Columns that lead nowhere are left out. So a walk that need not know which row a value
+    /// belongs to takes a step for each value, and none for columns of numbers.
     pub(crate) fn columns(bytes: &[u8], raw: Raw) -> Result<Cursor> {
         let mut cursor = Cursor::references(bytes, raw)?;
         if let (Node::Array(elements), None) = (cursor.node, row_of(raw.cell)) {
@@ -177,28 +177,36 @@ impl Cursor {
         self.by_columns && child.tag == TAG_ARRAY
     }
 
-    /// The next column below an array's, or object with further fields of one of its rows.
+    /// The next column below an array's that may lead elsewhere, or object with further fields of
+    /// one of its rows.
     fn next_column(&mut self, bytes: &[u8], elements: Elements) -> Result<Option<(u32, Raw)>> {
-        let place = self.index;
-        let header = match elements.column {
-            ColumnType::Struct => {
-                let table = Table::load(bytes, elements.data)?;
-                match place.checked_sub(table.headers()) {
-                    None => table.header(place),
-                    Some(further) => {
-                        let extras = table.extras(bytes)?.filter(|extras| further < extras.count);
-                        let Some(extras) = extras else { return Ok(None) };
-                        self.index += 1;
-                        let (_, home) = extra(extras.slot(bytes, further)?);
-                        return Ok(Some((place, Raw::object(home))));
+        loop {
+            let place = self.index;
+            let header = match elements.column {
+                ColumnType::Struct => {
+                    let table = Table::load(bytes, elements.data)?;
+                    match place.checked_sub(table.headers()) {
+                        None => table.header(place),
+                        Some(further) => {
+                            let extras = table.extras(bytes)?;
+                            let Some(extras) = extras.filter(|extras| further < extras.count)
+                            else {
+                                return Ok(None);
+                            };
+                            self.index += 1;
+                            let (_, home) = extra(extras.slot(bytes, further)?);
+                            return Ok(Some((place, Raw::object(home))));
+                        }
                     }
                 }
+                _ if place > 0 => return Ok(None),
+                _ => List::load(bytes, elements.data)?.offset.wrapping_add(LIST_CHILD),
+            };
+            self.index += 1;
+            if Elements::header_at(bytes, header)?.column.holds_references() {
+                return Ok(Some((place, Raw::unplaced(TAG_ARRAY, header.into()))));
             }
-            _ if place > 0 => return Ok(None),
-            _ => List::load(bytes, elements.data)?.offset.wrapping_add(LIST_CHILD),
-        };
-        self.index += 1;
-        Ok(Some((place, Raw::unplaced(TAG_ARRAY, header.into()))))
+        }
     }
 
     /// Leaves out a row's further fields. Returns the home of their object, 0 for none.
