@@ -5,7 +5,6 @@ use super::{Mode, Tensor, Value};
 use crate::block::column::{Elements, row_cell};
 use crate::block::column_type::ColumnType;
 use crate::error::Result;
-use crate::format::bytes::slice;
 use crate::format::layout::{GAPS_NONE, MAX_ELEMENTS};
 
 /// An array.
@@ -161,15 +160,7 @@ impl<'a, M: Mode> Array<'a, M> {
     /// assert_eq!(array.as_slice::<i16>(), Some(&[1, 2, 300][..]));
     /// ```
     pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
-        let elements = &self.elements;
-        let whole = elements.gaps == GAPS_NONE;
-        if !T::COLUMNS.contains(&elements.column) || !whole || cfg!(target_endian = "big") {
-            return None;
-        }
-        let size = size_of::<T>() as u64;
-        let start = elements.data as u64 + elements.first as u64 * size;
-        let bytes = slice(self.bytes, start, elements.count as u64 * size).ok()?;
-        bytemuck::try_cast_slice(bytes).ok()
+        self.as_column().as_slice()
     }
 }
 

@@ -379,11 +379,17 @@ impl<'a, M: Mode> Table<'a, M> {
     }
 
     fn find(&self, key: &str) -> Result<Option<Column<'a, M>>> {
-        let (shape, needle) = (self.block.shape, Needle::new(key.as_bytes()));
-        match find_column(self.bytes, shape, self.block.columns, &needle)? {
+        match self.index_of(key)? {
             Some(index) => self.at(index).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// The place of the column with this key.
+    #[inline]
+    fn index_of(&self, key: &str) -> Result<Option<u32>> {
+        let needle = Needle::new(key.as_bytes());
+        find_column(self.bytes, self.block.shape, self.block.columns, &needle)
     }
 
     /// The number of a key's column.
@@ -515,36 +521,25 @@ impl<'a, M: Mode> Column<'a, M> {
         Column { bytes: self.bytes, elements: self.elements, mode }
     }
 
-    /// The column that keys lead to in the table of a struct column.
+    /// The column that keys lead to, from the table of a struct column on, and the place of each
+    /// column on the way in its table.
     #[cfg(feature = "alloc")]
-    pub(super) fn below(&self, path: &[&str]) -> Result<Option<Self>> {
-        match self.inner()? {
-            Some(table) => path.find(&table),
-            None => Ok(None),
-        }
-    }
-
-    /// The place in its table of each column that keys lead to.
-    #[cfg(feature = "alloc")]
-    pub(super) fn places<'p>(
+    pub(super) fn below<'p>(
         &self,
         path: &[&str],
         places: &'p mut [u32],
-    ) -> Result<Option<&'p [u32]>> {
-        let (mut column, mut count) = (*self, 0);
-        for key in path {
+    ) -> Result<Option<(Self, &'p [u32])>> {
+        let mut column = *self;
+        // Tables nest no deeper than there are places.
+        let Some(places) = places.get_mut(..path.len()).filter(|places| !places.is_empty()) else {
+            return Ok(None);
+        };
+        for (key, place) in path.iter().zip(&mut *places) {
             let Some(table) = column.inner()? else { return Ok(None) };
-            let (shape, needle) = (table.block.shape, Needle::new(key.as_bytes()));
-            let found = find_column(table.bytes, shape, table.block.columns, &needle)?;
-            // Tables nest no deeper than there are places.
-            let (Some(found), Some(place)) = (found, places.get_mut(count)) else {
-                return Ok(None);
-            };
-            *place = found;
-            column = table.at(found)?;
-            count += 1;
+            let Some(found) = table.index_of(key)? else { return Ok(None) };
+            (*place, column) = (found, table.at(found)?);
         }
-        Ok(places.get(..count).filter(|places| !places.is_empty()))
+        Ok(Some((column, places)))
     }
 
     /// Bytes of the document that the column is in.
@@ -848,10 +843,16 @@ impl<'a, M: Mode> Column<'a, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn i64s(&self) -> impl ExactSizeIterator<Item = Option<i64>> + Clone + use<'a, M> {
-        Typed {
-            rows: Rows { column: *self, next: 0 },
-            of: |raw: Raw| (raw.tag == TAG_INT).then_some(raw.cell as i64),
-        }
+        self.typed(|raw| (raw.tag == TAG_INT).then_some(raw.cell as i64))
+    }
+
+    /// What `of` makes of each row.
+    fn typed<T>(
+        self,
+        of: impl Fn(Raw) -> Option<T> + Clone,
+    ) -> impl ExactSizeIterator<Item = Option<T>> + Clone {
+        // A damaged cell is no value.
+        (0..self.elements.count).map(move |row| self.raw(row).ok().and_then(&of))
     }
 
     /// Numbers of all rows as doubles, by the rules of [`Value::as_f64`].
@@ -871,14 +872,11 @@ impl<'a, M: Mode> Column<'a, M> {
     /// ```
     pub fn f64s(&self) -> impl ExactSizeIterator<Item = Option<f64>> + Clone + use<'a, M> {
         let (mode, bytes) = (self.mode, self.bytes);
-        Typed {
-            rows: Rows { column: *self, next: 0 },
-            of: move |raw: Raw| match raw.tag {
-                TAG_FLOAT => Some(f64::from_bits(raw.cell)),
-                TAG_INT => Some(raw.cell as i64 as f64),
-                _ => Value::new(mode, bytes, raw).as_f64(),
-            },
-        }
+        self.typed(move |raw| match raw.tag {
+            TAG_FLOAT => Some(f64::from_bits(raw.cell)),
+            TAG_INT => Some(raw.cell as i64 as f64),
+            _ => Value::new(mode, bytes, raw).as_f64(),
+        })
     }
 
     /// Texts of all rows, `None` where there is none.
@@ -891,10 +889,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// ```
     pub fn strs(&self) -> impl ExactSizeIterator<Item = Option<&'a str>> + Clone + use<'a, M> {
         let (mode, bytes) = (self.mode, self.bytes);
-        Typed {
-            rows: Rows { column: *self, next: 0 },
-            of: move |raw: Raw| M::result(Value::new(mode, bytes, raw).as_str()).ok().flatten(),
-        }
+        self.typed(move |raw| M::result(Value::new(mode, bytes, raw).as_str()).ok().flatten())
     }
 
     // --- searching ----------------------------------------------------------
@@ -918,22 +913,19 @@ impl<'a, M: Mode> Column<'a, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn find<'v>(&self, value: impl Into<Scalar<'v>>) -> M::Out<usize> {
-        M::out(self.find_from(0, &value.into()))
+        M::out(self.find_scalar(&value.into()))
     }
 
-    fn find_from(&self, start: usize, value: &Scalar<'_>) -> Result<Option<usize>> {
-        let (low, high) = match *value {
-            Scalar::Int(value) => (value as i128, value as i128),
-            Scalar::Uint(value) => (value as i128, value as i128),
-            Scalar::Float(value) => return self.scan(start, &Wanted::Float(value)),
-            Scalar::Str(text) => return self.find_text(start, text),
-            Scalar::Bool(value) => {
-                return self.scan(start, &Wanted::Tag(TAG_FALSE + value as u8));
-            }
-            Scalar::Extended(value) => return self.find_extended(start, &value),
-            Scalar::Null => return self.scan(start, &Wanted::Tag(TAG_NULL)),
-        };
-        self.scan(start, &Wanted::Integers(low, high))
+    fn find_scalar(&self, value: &Scalar<'_>) -> Result<Option<usize>> {
+        self.scan(&match *value {
+            Scalar::Int(value) => Wanted::Integers(value.into(), value.into()),
+            Scalar::Uint(value) => Wanted::Integers(value.into(), value.into()),
+            Scalar::Float(value) => Wanted::Float(value),
+            Scalar::Str(text) => return self.find_text(text),
+            Scalar::Bool(value) => Wanted::Tag(TAG_FALSE + value as u8),
+            Scalar::Extended(value) => return self.find_extended(&value),
+            Scalar::Null => Wanted::Tag(TAG_NULL),
+        })
     }
 
     /// Rows whose integer lies in a range, rising.
@@ -984,36 +976,54 @@ impl<'a, M: Mode> Column<'a, M> {
         Matches { column: *self, next: 0, mask: 0, base: 0, wanted: Wanted::Numbers(low, high) }
     }
 
-    fn scan(&self, start: usize, wanted: &Wanted) -> Result<Option<usize>> {
+    fn scan(&self, wanted: &Wanted) -> Result<Option<usize>> {
         if let Wanted::Integers(low, high) = *wanted
             && low == high
             && let Some(slots) = self.slots::<i64>()
         {
-            return self.position(slots, start, i64::try_from(low).ok());
+            let Ok(wanted) = i64::try_from(low) else { return Ok(None) };
+            return self.first_present(|start| {
+                let at = slots[start..].iter().position(|&slot| slot == wanted)?;
+                Some(start + at)
+            });
         }
-        let mut base = start;
-        while base < self.len() {
+        for base in (0..self.len()).step_by(64) {
             let mask = self.matches(base, wanted)?;
             if mask != 0 {
                 return Ok(Some(base + mask.trailing_zeros() as usize));
             }
-            base += 64;
         }
         Ok(None)
     }
 
-    fn find_extended(&self, start: usize, value: &Extended) -> Result<Option<usize>> {
+    /// The first of the rows that `next` finds, each from a row on, that has a value at all.
+    #[inline]
+    pub(super) fn first_present(
+        &self,
+        next: impl Fn(usize) -> Option<usize>,
+    ) -> Result<Option<usize>> {
+        let mut start = 0;
+        while let Some(row) = next(start) {
+            if self.present(row, 1)? == 1 {
+                return Ok(Some(row));
+            }
+            start = row + 1;
+        }
+        Ok(None)
+    }
+
+    fn find_extended(&self, value: &Extended) -> Result<Option<usize>> {
         let tag = value.tag();
         let (bytes, length) = match value.stored() {
-            Stored::Cell(cell) => return self.scan(start, &Wanted::Cell(tag, cell)),
+            Stored::Cell(cell) => return self.scan(&Wanted::Cell(tag, cell)),
             Stored::Span(bytes, length) => (bytes, length),
         };
-        for row in start..self.len() {
-            let raw = self.raw(row as u32)?;
+        for row in 0..self.elements.count {
+            let raw = self.raw(row)?;
             if raw.tag == tag
                 && span_bytes(self.bytes, raw.cell, raw.position.into())? == &bytes[..length]
             {
-                return Ok(Some(row));
+                return Ok(Some(row as usize));
             }
         }
         Ok(None)
@@ -1110,90 +1120,44 @@ impl<'a, M: Mode> Column<'a, M> {
         }
     }
 
-    /// The first row from `start` on whose slot holds this, and has a value at all.
-    fn position(
-        &self,
-        slots: &[i64],
-        mut start: usize,
-        wanted: Option<i64>,
-    ) -> Result<Option<usize>> {
-        let Some(wanted) = wanted else { return Ok(None) };
-        while let Some(at) = slots[start..].iter().position(|&slot| slot == wanted) {
-            if self.present(start + at, 1)? == 1 {
-                return Ok(Some(start + at));
-            }
-            start += at + 1;
-        }
-        Ok(None)
-    }
-
     /// A bit for each of the 64 rows from `base` on: whether it is wanted.
     #[inline]
     fn matches(&self, base: usize, wanted: &Wanted) -> Result<u64> {
         let end = (base + 64).min(self.len());
-        macro_rules! typed {
-            ($type:ty, $low:expr, $high:expr) => {
-                if let Some(slots) = self.slots::<$type>() {
-                    let (low, high) = ($low, $high);
-                    let mut mask = 0u64;
-                    for (bit, &slot) in slots[base..end].iter().enumerate() {
-                        mask |= ((low <= slot && slot <= high) as u64) << bit;
-                    }
-                    return self.present(base, mask);
-                }
-            };
-        }
-        macro_rules! slots_equal {
-            ($type:ty, $wanted:expr) => {
-                if let Some(slots) = self.stored::<$type>() {
-                    let mut mask = 0u64;
-                    for (bit, &slot) in slots[base..end].iter().enumerate() {
-                        mask |= ((slot == $wanted) as u64) << bit;
-                    }
-                    return self.present(base, mask);
-                }
-            };
-        }
-        macro_rules! integers {
-            ($low:expr, $high:expr, $($type:ty),+) => {
-                match self.elements.column {
-                    $(column if <$type as Element>::COLUMNS[0] == column => {
-                        let (least, most) = (<$type>::MIN as i128, <$type>::MAX as i128);
-                        if $low > most || $high < least {
-                            return Ok(0);
-                        }
-                        typed!($type, $low.max(least) as $type, $high.min(most) as $type);
-                    })+
-                    _ => {}
-                }
-            };
-        }
         match *wanted {
             Wanted::Integers(low, high) => {
-                integers!(low, high, i8, i16, i32, i64, u8, u16, u32, u64);
+                if let Some(mask) = self.integers(base, end, low, high) {
+                    return self.present(base, mask);
+                }
                 // Rounded bounds may let too many pass, so those that pass are looked at again.
                 if let Some(mask) = self.between(base, end, low as f64, high as f64) {
-                    return self.wanted(base, mask, wanted);
+                    return self.retain(base, mask, |raw| wanted.is(raw));
                 }
             }
             Wanted::Float(value) => {
                 if let Some(mask) = self.between(base, end, value, value) {
-                    return self.wanted(base, mask, wanted);
+                    return self.retain(base, mask, |raw| wanted.is(raw));
                 }
             }
             Wanted::Numbers(low, high) => {
                 if let Some(mask) = self.between(base, end, low, high) {
                     return self.present(base, mask);
                 }
-                if let Some((low, high)) = integers_between(low, high) {
-                    integers!(low, high, i8, i16, i32, i64, u8, u16, u32, u64);
+                if let Some((low, high)) = integers_between(low, high)
+                    && let Some(mask) = self.integers(base, end, low, high)
+                {
+                    return self.present(base, mask);
                 }
             }
             Wanted::Cell(tag, cell) if self.elements.column.extended_tag() == Some(tag) => {
-                if tag == TAG_DATE {
-                    slots_equal!(i32, cell as i32);
-                } else {
-                    slots_equal!(i64, cell as i64);
+                let mask = match self.days() {
+                    Some(days) => Some(mask(&days[base..end], |day| day == cell as i32)),
+                    None => self
+                        .stored()
+                        .map(|slots: &[i64]| mask(&slots[base..end], |slot| slot == cell as i64)),
+                };
+                if let Some(mask) = mask {
+                    return self.present(base, mask);
                 }
             }
             Wanted::Cell(..) | Wanted::Tag(_) => {}
@@ -1206,50 +1170,67 @@ impl<'a, M: Mode> Column<'a, M> {
         Ok(mask)
     }
 
-    /// A bit for each row of a column of floats or numbers whose slot lies between two.
-    fn between(&self, base: usize, end: usize, low: f64, high: f64) -> Option<u64> {
-        let mut mask = 0u64;
-        if let Some(slots) = self.slots::<f64>() {
-            for (bit, &slot) in slots[base..end].iter().enumerate() {
-                mask |= ((low <= slot && slot <= high) as u64) << bit;
-            }
-            return Some(mask);
+    /// A bit for each row of a column of integers whose slot lies between two.
+    #[inline]
+    fn integers(&self, base: usize, end: usize, low: i128, high: i128) -> Option<u64> {
+        macro_rules! of_types {
+            ($($type:ident)+) => {
+                match self.elements.column {
+                    $(column if <$type as Element>::COLUMNS[0] == column => {
+                        let slots = &self.slots::<$type>()?[base..end];
+                        let (low, high) = (low.max($type::MIN.into()), high.min($type::MAX.into()));
+                        if low > high {
+                            return Some(0);
+                        }
+                        let (low, high) = (low as $type, high as $type);
+                        Some(mask(slots, |slot| low <= slot && slot <= high))
+                    })+
+                    _ => None,
+                }
+            };
         }
-        for (bit, &slot) in self.slots::<f32>()?[base..end].iter().enumerate() {
-            let slot = slot as f64;
-            mask |= ((low <= slot && slot <= high) as u64) << bit;
-        }
-        Some(mask)
+        of_types!(i8 i16 i32 i64 u8 u16 u32 u64)
     }
 
-    /// Of the marked rows, those whose value is wanted.
-    fn wanted(&self, base: usize, mask: u64, wanted: &Wanted) -> Result<u64> {
+    /// A bit for each row of a column of floats or numbers whose slot lies between two.
+    fn between(&self, base: usize, end: usize, low: f64, high: f64) -> Option<u64> {
+        if let Some(slots) = self.slots::<f64>() {
+            return Some(mask(&slots[base..end], |slot| low <= slot && slot <= high));
+        }
+        let is_between = |slot: f32| low <= slot.into() && f64::from(slot) <= high;
+        Some(mask(&self.slots::<f32>()?[base..end], is_between))
+    }
+
+    /// Of the marked rows, those whose value `is` takes.
+    #[inline]
+    fn retain(&self, base: usize, mask: u64, is: impl Fn(Raw) -> bool) -> Result<u64> {
         let (mut left, mut found) = (mask, 0);
         while left != 0 {
             let bit = left.trailing_zeros();
             left &= left - 1;
-            found |= (wanted.is(self.raw(base as u32 + bit)?) as u64) << bit;
+            found |= (is(self.raw(base as u32 + bit)?) as u64) << bit;
         }
         Ok(found)
     }
 
     /// Of the marked rows, those that hold a value.
     #[inline]
-    pub(super) fn present(&self, base: usize, mut mask: u64) -> Result<u64> {
-        if self.elements.gaps == GAPS_NONE {
-            return Ok(mask);
+    pub(super) fn present(&self, base: usize, mask: u64) -> Result<u64> {
+        match self.elements.gaps {
+            GAPS_NONE => Ok(mask),
+            _ => self.retain(base, mask, |raw| raw.tag != TAG_HOLE && raw.tag != TAG_NULL),
         }
-        let mut left = mask;
-        while left != 0 {
-            let bit = left.trailing_zeros();
-            left &= left - 1;
-            let row = self.raw(base as u32 + bit)?;
-            if row.tag == TAG_HOLE || row.tag == TAG_NULL {
-                mask &= !(1 << bit);
-            }
-        }
-        Ok(mask)
     }
+}
+
+/// A bit for each of at most 64 slots.
+#[inline]
+fn mask<T: Copy>(slots: &[T], is: impl Fn(T) -> bool) -> u64 {
+    let mut mask = 0;
+    for (bit, &slot) in slots.iter().enumerate() {
+        mask |= (is(slot) as u64) << bit;
+    }
+    mask
 }
 
 impl<M: Mode> core::fmt::Debug for Column<'_, M> {
@@ -1366,30 +1347,3 @@ impl<'a, M: Mode> Iterator for Rows<'a, M> {
 }
 
 impl<M: Mode> ExactSizeIterator for Rows<'_, M> {}
-
-#[derive(Clone)]
-struct Typed<'a, M, F> {
-    rows: Rows<'a, M>,
-    of: F,
-}
-
-impl<M: Mode, T, F: Fn(Raw) -> Option<T>> Iterator for Typed<'_, M, F> {
-    type Item = Option<T>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Option<T>> {
-        let Rows { column, next } = &mut self.rows;
-        if *next >= column.elements.count {
-            return None;
-        }
-        *next += 1;
-        // A damaged cell is no value.
-        Some(column.raw(*next - 1).ok().and_then(&self.of))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.rows.size_hint()
-    }
-}
-
-impl<M: Mode, T, F: Fn(Raw) -> Option<T>> ExactSizeIterator for Typed<'_, M, F> {}

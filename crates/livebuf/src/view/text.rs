@@ -1,6 +1,7 @@
 //! Columns of text: dictionaries, runs, and searching them.
 
 use super::{Column, Mode};
+use crate::block::column::Elements;
 use crate::block::column_type::ColumnType;
 use crate::block::list::List;
 use crate::error::{Error, ErrorKind, Result};
@@ -292,20 +293,21 @@ impl<'a, M: Mode> Column<'a, M> {
         Ok((first..first + self.len()).filter(is_gap).count() as u64)
     }
 
-    pub(super) fn find_text(&self, start: usize, text: &str) -> Result<Option<usize>> {
+    pub(super) fn find_text(&self, text: &str) -> Result<Option<usize>> {
         if let Some(dictionary) = self.coded()?
             && let Some(code) = dictionary.only_code(text)?
         {
-            return self.find_code(start, dictionary.codes, code);
+            let Some(code) = code else { return Ok(None) };
+            return self.first_present(|start| dictionary.codes.position(start, code));
         }
         if let Some((list, run)) = self.run_parts()? {
             return match list.length {
-                Some(length) => self.find_by_length(start, run, length as usize, text.as_bytes()),
-                None => self.find_in_run(start, (run, self.offsets_of(list)?), text.as_bytes()),
+                Some(length) => self.find_by_length(run, length as usize, text.as_bytes()),
+                None => self.find_in_run((run, self.offsets_of(list)?), text.as_bytes()),
             };
         }
         let cell = if text.len() <= MAX_INLINE { inline_span(text.as_bytes()) } else { 0 };
-        for row in start as u32..self.elements.count {
+        for row in 0..self.elements.count {
             let raw = self.raw(row)?;
             if raw.tag != TAG_STRING || cell != 0 && raw.cell != cell {
                 continue;
@@ -332,40 +334,24 @@ impl<'a, M: Mode> Column<'a, M> {
         Ok(Some((list, bytes)))
     }
 
-    /// The first row from `start` on that has this text in a run of texts of one length.
-    fn find_by_length(
-        &self,
-        start: usize,
-        run: &[u8],
-        length: usize,
-        text: &[u8],
-    ) -> Result<Option<usize>> {
-        let first = self.elements.first as usize;
-        let from = (first + start).saturating_mul(length);
+    /// The first row that has this text in a run of texts of one length.
+    fn find_by_length(&self, run: &[u8], length: usize, text: &[u8]) -> Result<Option<usize>> {
+        let from = (self.elements.first as usize).saturating_mul(length);
         if text.len() != length || from > run.len() {
             return Ok(None);
         }
-        let texts = run[from..].chunks_exact(length).take(self.len().saturating_sub(start));
-        for (row, found) in (start..).zip(texts) {
-            if found == text && self.present(row, 1)? == 1 {
-                return Ok(Some(row));
-            }
-        }
-        Ok(None)
+        let texts = run[from..].chunks_exact(length).take(self.len());
+        self.first_present(|start| {
+            let at = texts.clone().skip(start).position(|found| found == text)?;
+            Some(start + at)
+        })
     }
 
-    /// The first row from `start` on whose text in a run this is. Only texts of its length are
-    /// looked at.
-    fn find_in_run(
-        &self,
-        start: usize,
-        (run, offsets): (&[u8], Self),
-        text: &[u8],
-    ) -> Result<Option<usize>> {
-        let offsets = offsets.elements;
-        let (mut row, mut begin, mut found) = (start, None, Ok(None));
-        let slots = offsets.first.saturating_add(start as u32)..offsets.first + offsets.count;
-        offsets.each_offset(self.bytes, slots, |end| {
+    /// The first row whose text in a run this is. Only texts of its length are looked at.
+    fn find_in_run(&self, (run, offsets): (&[u8], Self), text: &[u8]) -> Result<Option<usize>> {
+        let Elements { first, count, .. } = offsets.elements;
+        let (mut row, mut begin, mut found) = (0, None, Ok(None));
+        offsets.elements.each_offset(self.bytes, first..first + count, |end| {
             let Some(begin) = begin.replace(end) else { return true };
             row += 1;
             if end.wrapping_sub(begin) as usize != text.len()
@@ -381,22 +367,5 @@ impl<'a, M: Mode> Column<'a, M> {
             false
         })?;
         found
-    }
-
-    /// The first row from `start` on that has a code, if there is a code. Linear in the rows.
-    fn find_code(
-        &self,
-        mut start: usize,
-        codes: Codes<'_>,
-        code: Option<u16>,
-    ) -> Result<Option<usize>> {
-        let Some(code) = code else { return Ok(None) };
-        while let Some(row) = codes.position(start, code) {
-            if self.present(row, 1)? == 1 {
-                return Ok(Some(row));
-            }
-            start = row + 1;
-        }
-        Ok(None)
     }
 }

@@ -354,8 +354,9 @@ impl<'a, M: Mode> Value<'a, M> {
         let value = self.checked();
         let Some(array) = value.array()? else { return Ok(None) };
         let mut places = [0; MAX_COLUMN_DEPTH];
-        let Some(places) = array.as_column().places(path, &mut places)? else { return Ok(None) };
-        let Some(column) = array.as_column().below(path)? else { return Ok(None) };
+        let Some((column, places)) = array.as_column().below(path, &mut places)? else {
+            return Ok(None);
+        };
         if row_of(self.raw().cell).is_some() {
             Doc::over(self.document()).stats()?;
         } else {
