@@ -169,8 +169,8 @@ impl<'a, M: Mode> Value<'a, M> {
 /// Conversions to plain Rust types, and comparisons with them, by the rules of `as_str`,
 /// `as_f64` and so on.
 macro_rules! plain {
-    ($($type:ty => |$value:ident| $plain:expr;)+) => {
-        $(
+    ($($($type:ty),+ => |$value:ident| $plain:expr;)+) => {
+        $($(
             /// # Errors
             /// [`ErrorKind::WrongType`] where it is of another type or out of range, or the
             /// damage.
@@ -182,21 +182,15 @@ macro_rules! plain {
                     $plain.ok_or_else(|| value.wrong_type())
                 }
             }
-        )+
+        )+)+
     };
 }
 plain! {
     bool => |value| value.as_bool();
-    i8 => |value| value.as_i64().and_then(|value| value.try_into().ok());
-    i16 => |value| value.as_i64().and_then(|value| value.try_into().ok());
-    i32 => |value| value.as_i64().and_then(|value| value.try_into().ok());
+    i8, i16, i32, isize => |value| value.as_i64().and_then(|value| value.try_into().ok());
     i64 => |value| value.as_i64();
-    isize => |value| value.as_i64().and_then(|value| value.try_into().ok());
-    u8 => |value| value.as_u64().and_then(|value| value.try_into().ok());
-    u16 => |value| value.as_u64().and_then(|value| value.try_into().ok());
-    u32 => |value| value.as_u64().and_then(|value| value.try_into().ok());
+    u8, u16, u32, usize => |value| value.as_u64().and_then(|value| value.try_into().ok());
     u64 => |value| value.as_u64();
-    usize => |value| value.as_u64().and_then(|value| value.try_into().ok());
     f32 => |value| value.as_f64().map(|value| value as f32);
     f64 => |value| value.as_f64();
     &'a str => |value| value.as_str()?;
@@ -211,31 +205,25 @@ plain! {
 
 /// Comparisons with plain Rust values, by the rules of `as_str`, `as_f64` and so on.
 macro_rules! equal_to {
-    ($($type:ty => |$value:ident, $other:ident| $equal:expr;)+) => {
-        $(
+    ($($($type:ty),+ => |$value:ident, $other:ident| $equal:expr;)+) => {
+        $($(
             impl<M: Mode> PartialEq<$type> for Value<'_, M> {
                 fn eq(&self, $other: &$type) -> bool {
                     let $value = self.checked();
                     $equal
                 }
             }
-        )+
+        )+)+
     };
 }
 equal_to! {
     str => |value, other| matches!(value.as_str(), Ok(Some(text)) if text == other);
     &str => |value, other| value == **other;
     bool => |value, other| value.as_bool() == Some(*other);
-    i8 => |value, other| value.as_i64() == Some(i64::from(*other));
-    i16 => |value, other| value.as_i64() == Some(i64::from(*other));
-    i32 => |value, other| value.as_i64() == Some(i64::from(*other));
+    i8, i16, i32, isize => |value, other| value.as_i64() == Some(*other as i64);
     i64 => |value, other| value.as_i64() == Some(*other);
-    isize => |value, other| value.as_i64() == Some(*other as i64);
-    u8 => |value, other| value.as_u64() == Some(u64::from(*other));
-    u16 => |value, other| value.as_u64() == Some(u64::from(*other));
-    u32 => |value, other| value.as_u64() == Some(u64::from(*other));
+    u8, u16, u32, usize => |value, other| value.as_u64() == Some(*other as u64);
     u64 => |value, other| value.as_u64() == Some(*other);
-    usize => |value, other| value.as_u64() == Some(*other as u64);
     f64 => |value, other| value.as_f64() == Some(*other);
 }
 #[cfg(feature = "alloc")]

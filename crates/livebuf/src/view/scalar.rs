@@ -32,43 +32,33 @@ pub enum Scalar<'v> {
 macro_rules! from_scalars {
     ($target:ident) => {
         $crate::view::from_scalars! { $target:
-            () => |_value| Null;
+            () => |_value| Null {};
             bool => |value| Bool(value);
-            i8 => |value| Int(value.into());
-            i16 => |value| Int(value.into());
-            i32 => |value| Int(value.into());
+            i8, i16, i32, u8, u16, u32 => |value| Int(value.into());
             i64 => |value| Int(value);
-            u8 => |value| Int(value.into());
-            u16 => |value| Int(value.into());
-            u32 => |value| Int(value.into());
+            isize => |value| Int(value as i64);
             u64 => |value| Uint(value);
             usize => |value| Uint(value as u64);
-            isize => |value| Int(value as i64);
-            f32 => |value| Float(value.into());
-            f64 => |value| Float(value);
+            f32, f64 => |value| Float(value.into());
             &'v str => |value| Str(value);
             $crate::Extended => |value| Extended(value);
-            $crate::Date => |value| Extended(value.into());
-            $crate::Time => |value| Extended(value.into());
-            $crate::DateTime => |value| Extended(value.into());
-            $crate::Timestamp => |value| Extended(value.into());
-            $crate::Decimal => |value| Extended(value.into());
-            $crate::Uuid => |value| Extended(value.into());
+            $crate::Date, $crate::Time, $crate::DateTime, $crate::Timestamp, $crate::Decimal,
+                $crate::Uuid => |value| Extended(value.into());
         }
         #[cfg(feature = "alloc")]
         $crate::view::from_scalars! { $target:
             &'v alloc::string::String => |value| Str(value);
         }
     };
-    ($target:ident: $($type:ty => |$value:ident| $variant:ident $(($given:expr))?;)+) => {
-        $(
+    ($target:ident: $($($type:ty),+ => |$value:ident| $variant:ident $given:tt;)+) => {
+        $($(
             impl<'v> From<$type> for $target<'v> {
                 #[inline]
                 fn from($value: $type) -> $target<'v> {
-                    $target::$variant $(($given))?
+                    $target::$variant $given
                 }
             }
-        )+
+        )+)+
     };
 }
 pub(crate) use from_scalars;
