@@ -524,54 +524,6 @@ impl<'a, M: Mode> Value<'a, M> {
         M::out(self.extended())
     }
 
-    /// The date.
-    pub fn as_date(&self) -> M::Out<Date> {
-        M::out(self.extended().map(|value| match value {
-            Some(Extended::Date(value)) => Some(value),
-            _ => None,
-        }))
-    }
-
-    /// The time of day.
-    pub fn as_time(&self) -> M::Out<Time> {
-        M::out(self.extended().map(|value| match value {
-            Some(Extended::Time(value)) => Some(value),
-            _ => None,
-        }))
-    }
-
-    /// The date and time of day without a time zone.
-    pub fn as_date_time(&self) -> M::Out<DateTime> {
-        M::out(self.extended().map(|value| match value {
-            Some(Extended::DateTime(value)) => Some(value),
-            _ => None,
-        }))
-    }
-
-    /// The moment.
-    pub fn as_timestamp(&self) -> M::Out<Timestamp> {
-        M::out(self.extended().map(|value| match value {
-            Some(Extended::Timestamp(value)) => Some(value),
-            _ => None,
-        }))
-    }
-
-    /// The decimal number. Integers and floats are not decimals.
-    pub fn as_decimal(&self) -> M::Out<Decimal> {
-        M::out(self.extended().map(|value| match value {
-            Some(Extended::Decimal(value)) => Some(value),
-            _ => None,
-        }))
-    }
-
-    /// The UUID.
-    pub fn as_uuid(&self) -> M::Out<Uuid> {
-        M::out(self.extended().map(|value| match value {
-            Some(Extended::Uuid(value)) => Some(value),
-            _ => None,
-        }))
-    }
-
     pub(crate) fn extended(&self) -> Result<Option<Extended>> {
         let Raw { tag, cell, position } = self.raw;
         let value = match tag {
@@ -718,6 +670,36 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 }
 
+macro_rules! as_extended {
+    ($($(#[doc = $doc:literal])+ $name:ident: $type:ident;)+) => {
+        impl<M: Mode> Value<'_, M> {
+            $(
+                $(#[doc = $doc])+
+                pub fn $name(&self) -> M::Out<$type> {
+                    M::out(self.extended().map(|value| match value {
+                        Some(Extended::$type(value)) => Some(value),
+                        _ => None,
+                    }))
+                }
+            )+
+        }
+    };
+}
+as_extended! {
+    /// The date.
+    as_date: Date;
+    /// The time of day.
+    as_time: Time;
+    /// The date and time of day without a time zone.
+    as_date_time: DateTime;
+    /// The moment.
+    as_timestamp: Timestamp;
+    /// The decimal number. Integers and floats are not decimals.
+    as_decimal: Decimal;
+    /// The UUID.
+    as_uuid: Uuid;
+}
+
 /// Containers in each other that `{:#?}` prints.
 const PRINTED: u32 = 16;
 
@@ -739,54 +721,29 @@ impl fmt::Debug for Printed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Printed { value, left } = *self;
         let below = |value| Printed { value, left: left.saturating_sub(1) };
-        match value.kind() {
-            Kind::Null => f.write_str("null"),
-            Kind::Bool => write!(f, "{}", value.as_bool() == Some(true)),
-            Kind::Int => write!(f, "{}", value.raw.cell as i64),
-            Kind::Uint => write!(f, "{}", value.raw.cell),
-            Kind::Float => write!(f, "{:?}", f64::from_bits(value.raw.cell)),
-            Kind::NumberText => match value.as_number_text() {
-                Ok(Some(text)) => f.write_str(text),
-                other => write!(f, "{other:?}"),
-            },
-            Kind::String => match value.as_str() {
-                Ok(Some(text)) => write!(f, "{text:?}"),
-                other => write!(f, "{other:?}"),
-            },
-            Kind::Bytes => match value.as_bytes() {
-                Ok(Some(bytes)) => write!(f, "{bytes:?}"),
-                other => write!(f, "{other:?}"),
-            },
-            Kind::Object if left > 0 => match value.as_object() {
-                Ok(Some(object)) => {
-                    let members = object.iter().map_while(|member| member.ok());
-                    f.debug_map().entries(members.map(|(key, value)| (key, below(value)))).finish()
-                }
-                other => write!(f, "{other:?}"),
-            },
-            Kind::Array if left > 0 => match value.as_array() {
-                Ok(Some(array)) => f
-                    .debug_list()
-                    .entries(array.iter().map_while(|item| item.ok()).map(below))
-                    .finish(),
-                other => write!(f, "{other:?}"),
-            },
-            Kind::Object | Kind::Array => match value.len() {
-                Ok(length) => write!(f, "{:?}({})", value.kind(), length.unwrap_or(0)),
-                Err(error) => write!(f, "{error:?}"),
-            },
-            Kind::Date
-            | Kind::Time
-            | Kind::DateTime
-            | Kind::Timestamp
-            | Kind::Decimal
-            | Kind::Uuid => match value.as_extended() {
-                Ok(Some(value)) => write!(f, "{value}"),
-                other => write!(f, "{other:?}"),
-            },
-            Kind::Reserved => {
+        match value.view() {
+            Ok(View::Null) => f.write_str("null"),
+            Ok(View::Bool(value)) => write!(f, "{value}"),
+            Ok(View::Int(value)) => write!(f, "{value}"),
+            Ok(View::Uint(value)) => write!(f, "{value}"),
+            Ok(View::Float(value)) => write!(f, "{value:?}"),
+            Ok(View::NumberText(text)) => f.write_str(text),
+            Ok(View::String(text)) => write!(f, "{text:?}"),
+            Ok(View::Bytes(bytes)) => write!(f, "{bytes:?}"),
+            Ok(View::Extended(value)) => write!(f, "{value}"),
+            Ok(View::Object(object)) if left > 0 => {
+                let members = object.iter().map_while(|member| member.ok());
+                f.debug_map().entries(members.map(|(key, value)| (key, below(value)))).finish()
+            }
+            Ok(View::Array(array)) if left > 0 => {
+                f.debug_list().entries(array.iter().map_while(|item| item.ok()).map(below)).finish()
+            }
+            Ok(View::Object(object)) => write!(f, "Object({})", object.len()),
+            Ok(View::Array(array)) => write!(f, "Array({})", array.len()),
+            Ok(View::Reserved) => {
                 write!(f, "Reserved({:#04x}, {:#018x})", value.raw.tag, value.raw.cell)
             }
+            Err(error) => write!(f, "Err({error:?})"),
         }
     }
 }
