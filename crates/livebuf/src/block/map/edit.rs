@@ -603,8 +603,9 @@ impl OldItem {
         let found = match map.hash {
             0 => map.find(bytes, &needle)?.map(|entry| (entry, None)),
             _ => {
-                let is_it = |position| is_at(bytes, position, &needle) == Ok(true);
-                let found = hash::find_with_place(bytes, map, key, is_it);
+                let hashed = Hashed::of(key, map.buckets);
+                let is_it = |position| Ok(is_at(bytes, position, &needle) == Ok(true));
+                let found = hash::find_with_place(bytes, map, hashed, is_it).unwrap_or(None);
                 found.map(|(entry, place)| (entry, Some(place)))
             }
         };

@@ -194,25 +194,10 @@ pub(super) fn find(
     hashed: Hashed,
     is_at: impl Fn(u64) -> Result<bool>,
 ) -> Result<ByHash> {
-    let mut bucket = load(bytes, map, hashed.home)?;
-    let mark = bucket[BUCKET_MARK as usize];
-    let (mut left, mut at) = (mark & MARK_REACH, hashed.home);
-    loop {
-        let mut places = candidates(bucket, hashed.fingerprint);
-        while places != 0 {
-            let entry = number(bucket, first_place(places));
-            places &= places - 1;
-            if entry < map.used && is_at(map.keys.at(entry))? {
-                return Ok(ByHash::new(map, entry));
-            }
-        }
-        if left == 0 {
-            break;
-        }
-        left -= 1;
-        at = behind(at, map.buckets);
-        bucket = load(bytes, map, at)?;
+    if let Some((entry, _)) = find_with_place(bytes, map, hashed, is_at)? {
+        return Ok(ByHash::new(map, entry));
     }
+    let mark = load(bytes, map, hashed.home)?[BUCKET_MARK as usize];
     Ok(if mark & MARK_BEYOND != 0 { ByHash::PERHAPS } else { ByHash::new(map, NO_ENTRY) })
 }
 
@@ -418,49 +403,54 @@ pub(super) fn locate(bytes: &[u8], map: &Map, entry: u32, key: &[u8]) -> Option<
         return None;
     }
     let hashed = Hashed::of(key, map.buckets);
-    let found = find_place(bytes, map, hashed, |bucket, place| {
-        bucket[place] == hashed.fingerprint && number(bucket, place) == entry
+    let found = find_place(bytes, map, hashed, |_, bucket, place| {
+        Ok(bucket[place] == hashed.fingerprint && number(bucket, place) == entry)
     });
-    found.map(|(at, place, _)| (at, place))
+    found.ok().flatten().map(|(at, place, _)| (at, place))
 }
 
 /// The first place in the buckets of a key of this hash that `is_it` agrees to: where its bucket
 /// is, the place in it, and the entry. It is asked of places that only seem to fit, too.
-#[inline]
-pub(super) fn find_place(
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
+fn find_place(
     bytes: &[u8],
     map: &Map,
     Hashed { home, fingerprint }: Hashed,
-    is_it: impl Fn(&Bucket, usize) -> bool,
-) -> Option<(u64, usize, u32)> {
-    let mut at = home;
-    for _ in 0..=load(bytes, map, home).ok()?[BUCKET_MARK as usize] & MARK_REACH {
-        let bucket = load(bytes, map, at).ok()?;
+    is_it: impl Fn(u64, &Bucket, usize) -> Result<bool>,
+) -> Result<Option<(u64, usize, u32)>> {
+    let mut bucket = load(bytes, map, home)?;
+    let (mut left, mut at) = (bucket[BUCKET_MARK as usize] & MARK_REACH, home);
+    loop {
         let mut places = candidates(bucket, fingerprint);
         while places != 0 {
             let place = first_place(places);
             places &= places - 1;
-            if is_it(bucket, place) {
-                return Some((bucket_at(map, at), place, number(bucket, place)));
+            if is_it(bucket_at(map, at), bucket, place)? {
+                return Ok(Some((bucket_at(map, at), place, number(bucket, place))));
             }
         }
+        if left == 0 {
+            return Ok(None);
+        }
+        left -= 1;
         at = behind(at, map.buckets);
+        bucket = load(bytes, map, at)?;
     }
-    None
 }
 
-/// The entry with a key, its place, and its bucket.
+/// The entry with a key of this hash, its place, and its bucket.
+#[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 pub(super) fn find_with_place(
     bytes: &[u8],
     map: &Map,
-    key: &[u8],
-    is_at: impl Fn(u64) -> bool,
-) -> Option<(u32, (u64, usize))> {
-    let found = find_place(bytes, map, Hashed::of(key, map.buckets), |bucket, place| {
+    hashed: Hashed,
+    is_at: impl Fn(u64) -> Result<bool>,
+) -> Result<Option<(u32, (u64, usize))>> {
+    let found = find_place(bytes, map, hashed, |_, bucket, place| {
         let entry = number(bucket, place);
-        entry < map.used && is_at(map.keys.at(entry))
-    });
-    found.map(|(at, place, entry)| (entry, (at, place)))
+        Ok(entry < map.used && is_at(map.keys.at(entry))?)
+    })?;
+    Ok(found.map(|(at, place, entry)| (entry, (at, place))))
 }
 
 /// Takes an entry out.
@@ -617,32 +607,25 @@ pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
 fn is_placed(
     bytes: &[u8],
     map: &Map,
-    Hashed { home, fingerprint }: Hashed,
+    hashed: Hashed,
     entry: u32,
     key: &[u8],
 ) -> Result<Option<bool>> {
-    let mark = load(bytes, map, home)?[BUCKET_MARK as usize];
-    let mut at = home;
-    for _ in 0..=mark & MARK_REACH {
-        let bucket = load(bytes, map, at)?;
-        let mut places = candidates(bucket, fingerprint);
-        while places != 0 {
-            let place = first_place(places);
-            places &= places - 1;
-            let other = number(bucket, place);
-            // Candidates above a right one may be wrong, so the fingerprint is compared.
-            if other == entry && bucket[place] == fingerprint {
-                return Ok(Some(true));
-            }
-            // Of two entries with one key, one meets the other here.
-            let is_before = map.root == 0 && other < map.used && other != entry;
-            if is_before && map.keys.text(bytes, other)? == key {
-                return Err(Error::new(ErrorKind::DuplicateKey, bucket_at(map, at)));
-            }
+    let found = find_place(bytes, map, hashed, |at, bucket, place| {
+        let other = number(bucket, place);
+        // Candidates above a right one may be wrong, so the fingerprint is compared.
+        if other == entry && bucket[place] == hashed.fingerprint {
+            return Ok(true);
         }
-        at = behind(at, map.buckets);
-    }
-    Ok((mark & MARK_BEYOND != 0).then_some(false))
+        // Of two entries with one key, one meets the other here.
+        let is_before = map.root == 0 && other < map.used && other != entry;
+        match is_before && map.keys.text(bytes, other)? == key {
+            true => Err(Error::new(ErrorKind::DuplicateKey, at)),
+            false => Ok(false),
+        }
+    })?;
+    let mark = load(bytes, map, hashed.home)?[BUCKET_MARK as usize];
+    Ok(if found.is_some() { Some(true) } else { (mark & MARK_BEYOND != 0).then_some(false) })
 }
 
 #[cfg(all(test, feature = "alloc"))]
