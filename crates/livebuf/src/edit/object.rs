@@ -483,7 +483,7 @@ impl<S: Storage> Editor<S> {
             return (self.table_edits()?.set_in_map)(self, node, *map, key, *new);
         };
         let bytes = self.space.bytes();
-        let mut plan = map::InsertPlan::NOTHING;
+        let mut plan = map::InsertPlan::default();
         let found = map::plan_insert_after(bytes, map, key.as_bytes(), found, &mut plan)?;
         if let Some(number) = found {
             return self.replace(cells.tag_at(number), cells.cell_at(number), new, node);
@@ -601,8 +601,7 @@ impl<S: Storage> Editor<S> {
         let number = map.find(bytes, &Needle::new(from.as_bytes()))?;
         let number = number.ok_or_else(missing)?;
         let old_key = load_u64(bytes, map.key_at(number)?)?;
-        let map::RenamePlace::New(plan) = map::plan_rename(bytes, &map, number, to.as_bytes())?
-        else {
+        let Some(plan) = map::plan_rename(bytes, &map, number, to.as_bytes())? else {
             return Err(Error::new(ErrorKind::KeyExists, 0));
         };
         let rename = move |sink: &mut Sink<'_, S>| {

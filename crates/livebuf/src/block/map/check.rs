@@ -28,7 +28,12 @@ pub(crate) fn check_index(
             return Err(Error::new(ErrorKind::BadCount, map.at));
         }
     }
-    check_hash(bytes, &map, visit)
+    if map.hash == 0 {
+        return Ok(());
+    }
+    hash::check_bounds(bytes, &map)?;
+    visit(map.hash, hash_size(map.buckets) as u32)?;
+    hash::check_block(bytes, &map)
 }
 
 /// A tree that is walked in the order of its keys.
@@ -98,20 +103,6 @@ fn check_entries(bytes: &[u8], map: &Map) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Tells `visit` of the hash block, and checks it.
-fn check_hash(
-    bytes: &[u8],
-    map: &Map,
-    visit: &mut impl FnMut(u32, u32) -> Result<()>,
-) -> Result<()> {
-    if map.hash == 0 {
-        return Ok(());
-    }
-    hash::check_bounds(bytes, map)?;
-    visit(map.hash, hash_size(map.buckets) as u32)?;
-    hash::check_block(bytes, map)
 }
 
 fn check_header(bytes: &[u8], map: &Map) -> Result<()> {

@@ -316,7 +316,8 @@ pub(crate) enum InsertPlace {
     New(InsertPlan),
 }
 
-/// A planned insertion, good until the document changes.
+/// A planned insertion, good until the document changes. The default is still to be planned.
+#[derive(Default)]
 pub(crate) struct InsertPlan {
     growth: Growth,
     /// The key's place in the tree, where there is one.
@@ -330,15 +331,6 @@ pub(crate) struct InsertPlan {
 }
 
 impl InsertPlan {
-    /// To be planned.
-    pub(crate) const NOTHING: InsertPlan = InsertPlan {
-        growth: Growth { keys: 0, cells: 0, fresh: 0, tail: 0 },
-        in_tree: None,
-        tree: 0,
-        buckets: 0,
-        hashed: None,
-    };
-
     /// Bytes to take for it (the key's and value's own not counted).
     pub(crate) fn fresh(&self) -> u64 {
         let nodes = self.in_tree.as_ref().map_or(0, TreePlan::fresh);
@@ -359,7 +351,7 @@ impl InsertPlan {
 /// Finds a key or plans its insertion.
 pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<InsertPlace> {
     let found = map.find_by_hash(bytes, &Needle::new(key)).unwrap_or(ByHash::PERHAPS);
-    let mut plan = InsertPlan::NOTHING;
+    let mut plan = InsertPlan::default();
     Ok(match plan_insert_after(bytes, map, key, found, &mut plan)? {
         Some(entry) => InsertPlace::Found(entry),
         None => InsertPlace::New(plan),
@@ -801,14 +793,6 @@ fn give_back<S: Storage>(space: &mut Space<S>, map: &Map) {
 
 // --- rename -----------------------------------------------------------------
 
-/// Whether a key is there, or what giving it to an entry takes.
-pub(crate) enum RenamePlace {
-    /// An entry has this key.
-    Found,
-    /// None has.
-    New(RenamePlan),
-}
-
 /// A planned renaming, good until the document changes.
 pub(crate) struct RenamePlan {
     map: Map,
@@ -824,8 +808,13 @@ impl RenamePlan {
     }
 }
 
-/// Finds a key or plans that entry `number` gets it.
-pub(crate) fn plan_rename(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> Result<RenamePlace> {
+/// Plans that entry `number` gets a key. `None` if an entry has it.
+pub(crate) fn plan_rename(
+    bytes: &[u8],
+    map: &Map,
+    number: u32,
+    key: &[u8],
+) -> Result<Option<RenamePlan>> {
     check_entries(bytes, map)?;
     let old = OldItem::plan(bytes, map, map.keys.text(bytes, number)?)?;
     let Some((_, old)) = old.filter(|(found, _)| *found == number && number < map.used) else {
@@ -833,23 +822,23 @@ pub(crate) fn plan_rename(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> R
     };
     if map.root == 0 {
         if map.find(bytes, &Needle::new(key))?.is_some() {
-            return Ok(RenamePlace::Found);
+            return Ok(None);
         }
         let mut fresh = 0;
         if map.hash != 0 && !hash::has_place(bytes, map, Hashed::of(key, map.buckets)) {
             map.check_keys(bytes)?;
             fresh = tree_limit(map.used);
         }
-        return Ok(RenamePlace::New(RenamePlan { map: *map, number, old, fresh }));
+        return Ok(Some(RenamePlan { map: *map, number, old, fresh }));
     }
     let TreePlan { path, .. } = match TreePlan::plan(bytes, map, key)? {
-        Planned::Found(_) => return Ok(RenamePlace::Found),
+        Planned::Found(_) => return Ok(None),
         Planned::New(plan) => plan,
     };
     // The old key leaves first. That may change the new key's way, but never makes it longer.
     // So this is enough to split every node on it.
     let fresh = u64::from(NODE_SIZE) * (u64::from(path.depth) + 1);
-    Ok(RenamePlace::New(RenamePlan { map: *map, number, old, fresh }))
+    Ok(Some(RenamePlan { map: *map, number, old, fresh }))
 }
 
 /// Gives an entry the key that was planned; its place in insertion order stays.

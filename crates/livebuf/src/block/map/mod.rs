@@ -41,9 +41,10 @@ use core::ops::Range;
 pub(crate) use bulk::{build, ordered, tree_size};
 pub(crate) use check::check_index;
 pub(crate) use edit::{
-    Fill, InsertPlace, InsertPlan, RemovePlan, RenamePlace, create, create_size, fill, filled_size,
-    free_body, insert, make_tree, plan_fill, plan_insert, plan_insert_after, plan_remove,
-    plan_rename, plan_reserve, put_entry, remove, rename, reserve, squeeze, tree_limit,
+    Fill, InsertPlace, InsertPlan, RemovePlan, RenamePlan, create, create_size, fill,
+    filled_size, free_body, insert, make_tree, plan_fill, plan_insert, plan_insert_after,
+    plan_remove, plan_rename, plan_reserve, put_entry, remove, rename, reserve, squeeze,
+    tree_limit,
 };
 pub(crate) use find::{Range as KeyRange, find_value, first_look, look_up};
 #[cfg(feature = "alloc")]
@@ -239,15 +240,12 @@ impl Map {
 
     /// The next entries from `at` on between which there is no hole.
     pub(crate) fn next_run(&self, bytes: &[u8], at: u32) -> Result<Option<Range<u32>>> {
-        let mut start = at;
-        while start < self.used && !self.keys.is_live(bytes, start)? {
-            start += 1;
-        }
+        let Some(start) = self.next_live(bytes, at)? else { return Ok(None) };
         let mut end = start;
         while end < self.used && self.keys.is_live(bytes, end)? {
             end += 1;
         }
-        Ok((start < end).then_some(start..end))
+        Ok(Some(start..end))
     }
 
     /// The last holes before `end` between which there is no entry.

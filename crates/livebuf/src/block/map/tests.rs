@@ -154,8 +154,7 @@ impl Fixture {
     }
 
     fn rename(&mut self, number: u32, key: &[u8]) -> Option<()> {
-        let plan = plan_rename(self.bytes(), &self.header(), number, key).unwrap();
-        let RenamePlace::New(plan) = plan else { return None };
+        let plan = plan_rename(self.bytes(), &self.header(), number, key).unwrap()?;
         let fresh = plan.fresh() + Self::text_size(key);
         self.space.ensure(fresh, 0).unwrap();
         let mut extent = self.space.take(fresh);
@@ -733,7 +732,7 @@ fn damage_is_survived() {
                     _ => {
                         let number = random.below(100) as u32;
                         let plan = plan_rename(space.bytes(), &header, number, &key);
-                        if let Ok(RenamePlace::New(plan)) = plan
+                        if let Ok(Some(plan)) = plan
                             && space.ensure(plan.fresh(), 0).is_ok()
                         {
                             let mut extent = space.take(plan.fresh());
