@@ -3,7 +3,7 @@
 //! If a row or an array of fixed length is absent, the columns below it still have its slots, and
 //! say that these are missing. So each column is complete by itself.
 
-use crate::block::column::{Elements, Gap};
+use crate::block::column::{Elements, Gap, bit};
 use crate::block::column_type::{ColumnType, SlotKind};
 use crate::block::list::List;
 use crate::block::tensor::Form;
@@ -163,10 +163,9 @@ pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Res
 }
 
 fn bit_is_zero(bytes: &[u8], bits: u64, slot: u32) -> Result<()> {
-    let at = bits + (slot >> 3) as u64;
-    match load_u8(bytes, at)? >> (slot & 7) & 1 {
-        0 => Ok(()),
-        _ => Err(Error::new(ErrorKind::NotZero, at)),
+    match bit(bytes, bits, slot)? {
+        false => Ok(()),
+        true => Err(Error::new(ErrorKind::NotZero, bits + (slot >> 3) as u64)),
     }
 }
 

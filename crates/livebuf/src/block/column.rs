@@ -190,17 +190,14 @@ impl Elements {
 
     fn find_gap(&self, bytes: &[u8], slot: u32) -> Result<Option<Gap>> {
         let bits = self.bits_at(bytes)?;
-        let bit = |bits: u64| -> Result<bool> {
-            Ok(load_u8(bytes, bits + (slot >> 3) as u64)? >> (slot & 7) & 1 == 1)
-        };
         // A column of nulls has no values, whatever damaged bits say.
-        if bit(bits)? && self.column != ColumnType::Null {
+        if bit(bytes, bits, slot)? && self.column != ColumnType::Null {
             return Ok(None);
         }
         let null = match self.gaps {
             GAPS_NULL => true,
             GAPS_MISSING => false,
-            _ => bit(bits + bitmap_size(self.capacity as u64))?,
+            _ => bit(bytes, bits + bitmap_size(self.capacity as u64), slot)?,
         };
         Ok(Some(if null { Gap::Null } else { Gap::Missing }))
     }
@@ -237,10 +234,7 @@ impl Elements {
         let float = |value: f64| Raw::unplaced(TAG_FLOAT, value.to_bits());
         Ok(match self.column {
             ColumnType::Cells => return tagged(bytes, data, slot),
-            ColumnType::Bool => {
-                let bit = load_u8(bytes, data + (slot >> 3) as u64)? >> (slot & 7) & 1;
-                Raw::unplaced(TAG_FALSE + bit, 0)
-            }
+            ColumnType::Bool => Raw::unplaced(TAG_FALSE + bit(bytes, data, slot)? as u8, 0),
             ColumnType::I8 => int(load_u8(bytes, at(1))? as i8 as i64),
             ColumnType::I16 => int(load_u16(bytes, at(2))? as i16 as i64),
             ColumnType::I32 => int(load_u32(bytes, at(4))? as i32 as i64),
@@ -306,10 +300,7 @@ impl Elements {
             4 => f32::from_bits(load_u32(bytes, at)?) as f64,
             _ => f64::from_bits(load_u64(bytes, at)?),
         };
-        let marked = self.column.is_marked() && {
-            let mark = load_u8(bytes, self.marks_at() + (slot >> 3) as u64)?;
-            mark >> (slot & 7) & 1 == 1
-        };
+        let marked = self.column.is_marked() && bit(bytes, self.marks_at(), slot)?;
         Ok(match is_whole(value, bound) && !marked {
             true => Raw::unplaced(TAG_INT, value as i64 as u64),
             false => Raw::unplaced(TAG_FLOAT, value.to_bits()),
@@ -579,6 +570,12 @@ impl Elements {
     }
 }
 
+/// Bit `slot` of a bitmap.
+#[inline]
+pub(super) fn bit(bytes: &[u8], bits: u64, slot: u32) -> Result<bool> {
+    Ok(load_u8(bytes, bits + (slot >> 3) as u64)? >> (slot & 7) & 1 == 1)
+}
+
 /// Sets bit `slot` of a bitmap.
 pub(crate) fn set_bit<S: Storage>(space: &mut Space<S>, bits: u64, slot: u32, value: bool) {
     let at = bits + (slot >> 3) as u64;
@@ -591,12 +588,9 @@ pub(crate) fn set_bit<S: Storage>(space: &mut Space<S>, bits: u64, slot: u32, va
 }
 
 fn move_bits<S: Storage>(space: &mut Space<S>, bits: u64, from: u32, to: u32, count: u32) {
-    let bit = |bytes: &[u8], slot: u32| {
-        load_u8(bytes, bits + (slot >> 3) as u64).unwrap_or(0) >> (slot & 7) & 1 == 1
-    };
     for step in 0..count {
         let step = if to > from { count - 1 - step } else { step };
-        let value = bit(space.bytes(), from + step);
+        let value = bit(space.bytes(), bits, from + step) == Ok(true);
         set_bit(space, bits, to + step, value);
     }
     left(from, to, count).for_each(|slot| set_bit(space, bits, slot, false));
