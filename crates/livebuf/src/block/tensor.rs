@@ -65,9 +65,7 @@ impl Form {
         let mut form = Form { column, lengths: [0; MAX_DIMENSIONS], dimensions: 0 };
         let mut count = 1u64;
         for length in shape {
-            let place = form.lengths.get_mut(form.dimensions as usize)?;
-            *place = u32::try_from(length).ok()?;
-            form.dimensions += 1;
+            form.add(u32::try_from(length).ok()?)?;
             count = count.saturating_mul(length);
         }
         if !column.is_tensor_type() || form.dimensions == 0 {
@@ -91,14 +89,9 @@ impl Form {
         while elements.column == ColumnType::FixedList {
             let list = List::load(bytes, elements.data)?;
             let (length, child) = (list.length.unwrap_or(0), list.child(bytes)?);
-            let place = form.lengths.get_mut(form.dimensions as usize);
             let limit = MAX_DIMENSIONS as u64;
-            *place.ok_or(Error::with_detail(
-                ErrorKind::NestingLimit,
-                array.offset.into(),
-                limit,
-            ))? = length;
-            form.dimensions += 1;
+            let nested = Error::with_detail(ErrorKind::NestingLimit, array.offset.into(), limit);
+            form.add(length).ok_or(nested)?;
             let (first, count) = (elements.first as u64, elements.count as u64);
             let (first, count) = (first * length as u64, count * length as u64);
             if !child.tensor || length == 0 || first + count > child.count as u64 {
@@ -126,16 +119,21 @@ impl Form {
             if !child.tensor {
                 return Ok(None);
             }
-            let place = form.lengths.get_mut(form.dimensions as usize);
-            *place.ok_or(bad(ErrorKind::NestingLimit, list))? =
-                list.length.ok_or(bad(ErrorKind::BadCode, list))?;
-            form.dimensions += 1;
+            let length = list.length.ok_or(bad(ErrorKind::BadCode, list))?;
+            form.add(length).ok_or(bad(ErrorKind::NestingLimit, list))?;
             form.column = child.column;
             if child.column != ColumnType::FixedList {
                 return Ok(child.column.is_tensor_type().then_some(form));
             }
             list = List::load(bytes, child.data)?;
         }
+    }
+
+    /// Adds an inner dimension. `None` if there are as many as there can be.
+    fn add(&mut self, length: u32) -> Option<()> {
+        *self.lengths.get_mut(self.dimensions as usize)? = length;
+        self.dimensions += 1;
+        Some(())
     }
 
     /// The length of each dimension.
