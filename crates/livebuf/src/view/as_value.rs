@@ -55,26 +55,15 @@ impl<'a, M: Mode> AsValue<'a> for Doc<'a, M> {
     }
 }
 
-impl<'a, M: Mode> AsValue<'a> for &Value<'a, M> {
-    type Mode = M;
+/// A reference stands for its target.
+impl<'a, T: AsValue<'a>> AsValue<'a> for &T {
+    type Mode = T::Mode;
 
-    fn as_value(self) -> Value<'a, M> {
-        *self
+    fn as_value(self) -> Value<'a, T::Mode> {
+        (*self).as_value()
     }
 
     fn as_valid(self) -> Option<Value<'a, Valid>> {
         (*self).as_valid()
-    }
-}
-
-impl<'a, M: Mode> AsValue<'a> for &Doc<'a, M> {
-    type Mode = M;
-
-    fn as_value(self) -> Value<'a, M> {
-        self.root()
-    }
-
-    fn as_valid(self) -> Option<Value<'a, Valid>> {
-        self.root().as_valid()
     }
 }
