@@ -459,13 +459,10 @@ impl<'a, 's> Validator<'a, 's> {
     /// The scratch memory is zero.
     fn new(bytes: &'a [u8], scratch: &'s mut [u8]) -> Result<Self> {
         let size = bytes.len().div_ceil(8);
-        let needed = 2 * size as u64;
-        let Some((exclusive, rest)) = scratch.split_at_mut_checked(size) else {
-            return Err(Error::with_detail(ErrorKind::ScratchTooSmall, 0, needed));
+        let Some(scratch) = scratch.get_mut(..2 * size) else {
+            return Err(Error::with_detail(ErrorKind::ScratchTooSmall, 0, 2 * size as u64));
         };
-        let Some((shared, _)) = rest.split_at_mut_checked(size) else {
-            return Err(Error::with_detail(ErrorKind::ScratchTooSmall, 0, needed));
-        };
+        let (exclusive, shared) = scratch.split_at_mut(size);
         let stats = Stats { used: bytes.len() as u64, ..Stats::default() };
         let (texts, only, data) = ([0; 16], &[][..], RegionKind::Data);
         let (holes, chosen, visit) = (0, None, None);
@@ -701,13 +698,8 @@ impl<'a, 's> Validator<'a, 's> {
     #[cfg(feature = "alloc")]
     fn one_column(&mut self, raw: Raw, places: &'s [u32]) -> Result<()> {
         let block = self.block(raw.cell as u32)?;
-        if block.kind() != KIND_ARRAY {
-            return Err(block.unexpected());
-        }
-        self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
-        let elements = Elements::load(self.bytes, block)?;
         self.only = places;
-        self.column(elements, Owner { block: block.offset, column: 0 }, None, 0)?;
+        self.array(block)?;
         // Places were looked up in the same bytes.
         let Some((table, place)) = self.chosen else {
             return Err(error(ErrorKind::BadCode, block.offset.into()));
@@ -779,8 +771,9 @@ impl<'a, 's> Validator<'a, 's> {
         }
         self.stats.array_count += values;
         let list = List::load(self.bytes, column.data)?;
-        let elements = count_elements(self.bytes, list, values)?;
-        self.count_column(list.child(self.bytes)?, elements, above + 1)
+        let child = list.child(self.bytes)?;
+        let elements = list.length.map_or(child.count.into(), |length| values * length as u64);
+        self.count_column(child, elements, above + 1)
     }
 
     /// A container with `above` others around it.
@@ -850,19 +843,24 @@ impl<'a, 's> Validator<'a, 's> {
 
     /// Checks and claims an array's own blocks.
     fn elements(&mut self, raw: Raw, block: Block, above: u16) -> Result<OpenNode> {
-        if block.kind() != KIND_ARRAY {
-            return Err(block.unexpected());
-        }
-        self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
-        let owner = Owner { block: block.offset, column: 0 };
-        let elements = Elements::load(self.bytes, block)?;
-        self.column(elements, owner, None, 0)?;
+        let elements = self.array(block)?;
         match elements.column.slot() {
             SlotKind::Nested => self.count_column(elements, elements.count as u64, above + 1)?,
             _ => self.count_elements(elements),
         }
         let cursor = Cursor::columns(self.bytes, raw)?;
         Ok(OpenNode { cursor, above: above + 1, is_column: false })
+    }
+
+    /// Checks and claims an array by itself, but for its elements.
+    fn array(&mut self, block: Block) -> Result<Elements> {
+        if block.kind() != KIND_ARRAY {
+            return Err(block.unexpected());
+        }
+        self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
+        let elements = Elements::load(self.bytes, block)?;
+        self.column(elements, Owner { block: block.offset, column: 0 }, None, 0)?;
+        Ok(elements)
     }
 
     /// A home's block; a forward is claimed.
@@ -1360,14 +1358,5 @@ fn count_slots(bytes: &[u8], column: Elements, slots: u64) -> Result<(u64, u64)>
         GAPS_NULL => (valid, slots.saturating_sub(valid)),
         GAPS_MISSING => (valid, 0),
         _ => (valid, ones(bits + size)?),
-    })
-}
-
-/// Counts the elements of a list's arrays. `arrays` is the count of its
-/// arrays that are there.
-fn count_elements(bytes: &[u8], list: List, arrays: u64) -> Result<u64> {
-    Ok(match list.length {
-        Some(length) => arrays * length as u64,
-        None => list.child(bytes)?.count as u64,
     })
 }
