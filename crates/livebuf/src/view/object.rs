@@ -587,7 +587,8 @@ impl<'a, M: Mode> Object<'a, M> {
     /// ```
     pub fn range<'k>(&self, range: impl RangeBounds<&'k str>) -> Ordered<'a, 'k, M> {
         let bytes = |limit: Limit<&&'k str>| limit.map(|text| text.as_bytes());
-        Ordered::new(self, bytes(range.start_bound()), bytes(range.end_bound()), &[])
+        let (lower, upper) = (bytes(range.start_bound()), bytes(range.end_bound()));
+        Ordered::new(Searched::new(self, lower, upper, &[]))
     }
 
     /// Members whose keys begin with `prefix`, ordered by the keys' bytes.
@@ -600,7 +601,7 @@ impl<'a, M: Mode> Object<'a, M> {
     /// ```
     pub fn prefix<'k>(&self, prefix: &'k str) -> Ordered<'a, 'k, M> {
         let prefix = prefix.as_bytes();
-        Ordered::new(self, Limit::Included(prefix), Limit::Unbounded, prefix)
+        Ordered::new(Searched::new(self, Limit::Included(prefix), Limit::Unbounded, prefix))
     }
 
     /// The member with the smallest key.
@@ -612,12 +613,12 @@ impl<'a, M: Mode> Object<'a, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn first(&self) -> M::Out<(&'a str, Value<'a, M>)> {
-        M::out(Ordered::new(self, Limit::Unbounded, Limit::Unbounded, &[]).step(false).transpose())
+        M::out(self.range(..).step(false).transpose())
     }
 
     /// The member with the largest key.
     pub fn last(&self) -> M::Out<(&'a str, Value<'a, M>)> {
-        M::out(Ordered::new(self, Limit::Unbounded, Limit::Unbounded, &[]).step(true).transpose())
+        M::out(self.range(..).step(true).transpose())
     }
 
     /// The values, by the slots that their keys have in the object's shape. Use it to prepare
@@ -823,11 +824,10 @@ impl<'a, M: Mode> Slots<'a, M> {
 
     /// The key of a slot in use, whether a value is in it or not. Constant time.
     pub fn key(&self, slot: usize) -> M::Out<&'a str> {
-        M::out(if slot < self.end() { self.key_text(slot as u32).map(Some) } else { Ok(None) })
-    }
-
-    fn key_text(&self, slot: u32) -> Result<&'a str> {
-        key_text::<M>(self.bytes, self.shape, slot)
+        M::out(match slot < self.end() {
+            true => key_text::<M>(self.bytes, self.shape, slot as u32).map(Some),
+            false => Ok(None),
+        })
     }
 }
 
@@ -1058,14 +1058,9 @@ pub struct Ordered<'a, 'k, M> {
 }
 
 impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
-    fn new(
-        object: &Object<'a, M>,
-        lower: Limit<&'k [u8]>,
-        upper: Limit<&'k [u8]>,
-        prefix: &'k [u8],
-    ) -> Self {
+    fn new(searched: Searched<'a, 'k, M>) -> Self {
         Ordered {
-            searched: Searched::new(object, lower, upper, prefix),
+            searched,
             #[cfg(feature = "alloc")]
             sorted: None,
         }
