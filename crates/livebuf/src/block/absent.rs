@@ -8,7 +8,7 @@ use crate::block::column_type::{ColumnType, SlotKind};
 use crate::block::list::List;
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u8, slice};
+use crate::format::bytes::{check_zero, load_u8, slice};
 use crate::format::layout::*;
 
 /// A column with gaps around another one: of structs, or of lists of fixed length.
@@ -129,13 +129,13 @@ pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Res
             let Some(form) = Form::in_list(bytes, list)? else { return Ok(()) };
             let Some((_, numbers)) = Form::of(bytes, list.child(bytes)?)? else { return Ok(()) };
             let size = form.size();
-            &mut move |slot| is_zero(bytes, numbers + u64::from(slot).saturating_mul(size), size)
+            &mut move |slot| check_zero(bytes, numbers + u64::from(slot).saturating_mul(size), size)
         }
         SlotKind::Nested | SlotKind::Run => {
             let list = List::load(bytes, column.data)?;
             let elements = list.child(bytes)?.data as u64;
             &mut move |slot| match (list.bounds(bytes, slot)?, list.length) {
-                ((start, length), Some(_)) => is_zero(bytes, elements + start, length),
+                ((start, length), Some(_)) => check_zero(bytes, elements + start, length),
                 ((_, 0), None) => Ok(()),
                 _ => Err(Error::new(ErrorKind::BadCount, (list.offset + LIST_OFFSETS) as u64)),
             }
@@ -143,7 +143,7 @@ pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Res
         SlotKind::Bit => &mut |slot| bit_is_zero(bytes, values, slot),
         SlotKind::Marked => &mut |slot| {
             let width = column.column.width();
-            is_zero(bytes, values + slot as u64 * width, width)?;
+            check_zero(bytes, values + slot as u64 * width, width)?;
             bit_is_zero(bytes, column.marks_at(), slot)
         },
         SlotKind::Integer
@@ -156,7 +156,7 @@ pub(crate) fn check(bytes: &[u8], column: Elements, above: Option<Above>) -> Res
         | SlotKind::Bytes
         | SlotKind::Flag => {
             let width = column.column.width();
-            &mut move |slot| is_zero(bytes, values + slot as u64 * width, width)
+            &mut move |slot| check_zero(bytes, values + slot as u64 * width, width)
         }
     };
     each_gap(bytes, column, range, &mut absent)
@@ -166,12 +166,5 @@ fn bit_is_zero(bytes: &[u8], bits: u64, slot: u32) -> Result<()> {
     match bit(bytes, bits, slot)? {
         false => Ok(()),
         true => Err(Error::new(ErrorKind::NotZero, bits + (slot >> 3) as u64)),
-    }
-}
-
-fn is_zero(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
-    match slice(bytes, offset, length)?.iter().position(|&byte| byte != 0) {
-        None => Ok(()),
-        Some(at) => Err(Error::new(ErrorKind::NotZero, offset + at as u64)),
     }
 }

@@ -37,6 +37,14 @@ pub(crate) fn check(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
     Ok(())
 }
 
+/// Makes sure that a range is zero: [`ErrorKind::NotZero`] at its first byte that is not.
+pub(crate) fn check_zero(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
+    match slice(bytes, offset, length)?.iter().position(|&byte| byte != 0) {
+        None => Ok(()),
+        Some(at) => Err(Error::new(ErrorKind::NotZero, offset + at as u64)),
+    }
+}
+
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline)]
 fn array<const N: usize>(bytes: &[u8], offset: u64) -> Result<[u8; N]> {
     match slice(bytes, offset, N as u64)?.try_into() {

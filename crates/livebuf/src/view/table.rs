@@ -769,12 +769,9 @@ impl<'a, M: Mode> Column<'a, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn elements(&self) -> M::Out<Column<'a, M>> {
-        M::out(self.list().and_then(|list| match list {
-            None => Ok(None),
-            Some(list) => {
-                let elements = list.child(self.bytes)?;
-                Ok(Some(Column { bytes: self.bytes, elements, mode: self.mode }))
-            }
+        M::out(self.list().and_then(|list| {
+            let elements = list.map(|list| list.child(self.bytes)).transpose()?;
+            Ok(elements.map(|elements| Column { elements, ..*self }))
         }))
     }
 

@@ -18,7 +18,9 @@ use crate::block::table::{Table, check_orders, check_orders_header, extra};
 use crate::block::tensor::check_tensor;
 use crate::block::walk::{CHUNK, Cursor, Node, check_further};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u8, load_u16, load_u32, load_u64, round_up, slice, text};
+use crate::format::bytes::{
+    check_zero, load_u8, load_u16, load_u32, load_u64, round_up, slice, text,
+};
 use crate::format::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
 use crate::format::layout::*;
 #[cfg(feature = "alloc")]
@@ -550,11 +552,7 @@ impl<'a, 's> Validator<'a, 's> {
     }
 
     fn zero(&self, offset: u64, end: u64) -> Result<()> {
-        let bytes = slice(self.bytes, offset, end.saturating_sub(offset))?;
-        match bytes.iter().position(|&byte| byte != 0) {
-            Some(at) => Err(error(ErrorKind::NotZero, offset + at as u64)),
-            None => Ok(()),
-        }
+        check_zero(self.bytes, offset, end.saturating_sub(offset))
     }
 
     // --- the fixed parts ----------------------------------------------------
@@ -1196,20 +1194,12 @@ impl<'a, 's> Validator<'a, 's> {
 
     /// The header of a dictionary's texts, which has no gaps and is no tensor.
     fn entries_header(&self, at: u64) -> Result<Elements> {
-        let header = self.column_header(at)?;
+        let header = Elements::at(self.bytes, at as u32)?;
         if load_u8(self.bytes, at + ARRAY_GAPS as u64)? != GAPS_NONE {
             return Err(error(ErrorKind::BadCode, at));
         }
         self.zero(at + ARRAY_TENSOR as u64, at + ARRAY_TENSOR as u64 + 1)?;
         Ok(header)
-    }
-
-    /// A header within a table or list.
-    fn column_header(&self, offset: u64) -> Result<Elements> {
-        if load_u8(self.bytes, offset)? != KIND_ARRAY {
-            return Err(error(ErrorKind::WrongBlock, offset));
-        }
-        Elements::at(self.bytes, offset as u32)
     }
 
     fn table(
@@ -1245,7 +1235,7 @@ impl<'a, 's> Validator<'a, 's> {
             self.chosen = Some((table, place));
         }
         for index in columns {
-            let below = self.column_header(table.header(index) as u64)?;
+            let below = Elements::at(self.bytes, table.header(index))?;
             if below.count != table.rows {
                 return Err(error(ErrorKind::BadCount, below.offset as u64));
             }
@@ -1305,7 +1295,7 @@ impl<'a, 's> Validator<'a, 's> {
         }
         self.claim_block(RegionKind::List, at, list.size())?;
         self.nested(column, owner)?;
-        let child = self.column_header(at + LIST_CHILD as u64)?;
+        let child = list.child(self.bytes)?;
         let elements = match list.length {
             Some(length) => length as u64 * column.count as u64,
             None => {
@@ -1332,7 +1322,6 @@ impl<'a, 's> Validator<'a, 's> {
 
     /// Checks a list's offsets. Returns the last of them.
     fn offsets(&mut self, list: List, rows: u32) -> Result<u64> {
-        self.column_header((list.offset + LIST_OFFSETS) as u64)?;
         let offsets = list.offsets(self.bytes)?;
         let owner = Owner { block: list.offset, column: 0 };
         let tensor = (offsets.offset + ARRAY_TENSOR) as u64;
