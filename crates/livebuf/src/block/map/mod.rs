@@ -41,10 +41,9 @@ use core::ops::Range;
 pub(crate) use bulk::{build, ordered, tree_size};
 pub(crate) use check::check_index;
 pub(crate) use edit::{
-    Fill, InsertPlace, InsertPlan, RemovePlan, RenamePlan, create, create_size, fill,
-    filled_size, free_body, insert, make_tree, plan_fill, plan_insert, plan_insert_after,
-    plan_remove, plan_rename, plan_reserve, put_entry, remove, rename, reserve, squeeze,
-    tree_limit,
+    Fill, InsertPlace, InsertPlan, RemovePlan, create, create_size, fill, filled_size, free_body,
+    insert, make_tree, plan_fill, plan_insert, plan_insert_after, plan_remove, plan_rename,
+    plan_reserve, put_entry, remove, rename, reserve, squeeze, tree_limit,
 };
 pub(crate) use find::{Range as KeyRange, find_value, first_look, look_up};
 #[cfg(feature = "alloc")]
