@@ -6,8 +6,8 @@ use super::plan::{Below, Dictionary, MISSING, Places, Plan, Planner};
 use super::room::{LARGE, PLACE};
 use super::shred::Shred;
 use super::stack::{
-    TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_ABSORBED_TENSOR, TAG_LOOSE, TAG_LOOSE_UUID,
-    TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, pairs, places,
+    CellRun, TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_ABSORBED_TENSOR, TAG_LOOSE,
+    TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, places,
 };
 use super::texts::{Texts, settle, settle_shared};
 use crate::block::column::Elements;
@@ -16,7 +16,7 @@ use crate::block::list::List;
 use crate::block::owner::Owner;
 use crate::block::table::Table;
 use crate::block::tensor::Form;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::format::bytes::round_up;
 use crate::format::layout::*;
 use crate::format::memory::require_memory;
@@ -47,7 +47,6 @@ impl<S: Storage> Encoder<S> {
     /// Lays out the array whose elements are the values from `start` on, with all that waits in
     /// it. Returns its home.
     pub(super) fn lay_out_array(&mut self, start: usize) -> Result<u32> {
-        self.check_places()?;
         self.room_for_plan(start)?;
         let listed = self.places.len();
         let plan = match self.plan_rows()? {
@@ -61,7 +60,6 @@ impl<S: Storage> Encoder<S> {
     /// a table (PROFILE 4), behind room for the rest of a map's header. Returns where that is.
     /// `None` if they do not become rows; then nothing is written, and they still wait.
     pub(super) fn lay_out_rows(&mut self, start: usize) -> Result<Option<u32>> {
-        self.check_places()?;
         self.room_for_plan(start)?;
         let (listed, end) = (self.places.len(), self.cells.len());
         let plan = self.planner().0.array(start, end)?;
@@ -74,21 +72,15 @@ impl<S: Storage> Encoder<S> {
         Ok(Some(header - MAP_VALUES))
     }
 
-    /// Looks for the memory that the plan of a large array takes beside its values.
+    /// Looks for the memory that the plan of a large array takes beside its values, and checks that
+    /// their places fit 32 bits.
     fn room_for_plan(&self, start: usize) -> Result<()> {
         const DICTIONARIES: usize = 4 << 20;
-        match self.cells.len().saturating_sub(start) {
+        self.check_places()?;
+        match self.waiting_values().saturating_sub(start) {
             0..LARGE => Ok(()),
             places => require_memory(2 * PLACE * places + DICTIONARIES),
         }
-    }
-
-    /// Checks that the places of values fit 32 bits.
-    fn check_places(&self) -> Result<()> {
-        if self.cells.len() < MISSING as usize {
-            return Ok(());
-        }
-        Err(Error::with_detail(ErrorKind::ElementLimit, 0, self.options.limits.elements as u64))
     }
 
     /// Writes an array, and what waits among the values from `start` on. The plan's places are
@@ -113,10 +105,7 @@ impl<S: Storage> Encoder<S> {
 
     /// The plan for an array of rows that were taken apart.
     fn plan_rows(&mut self) -> Result<Option<Plan>> {
-        if self.shred.due == usize::MAX {
-            return Ok(None);
-        }
-        if !self.take_rows_apart()? {
+        if self.shred.rows == 0 && !self.take_rows_apart()? {
             return Ok(None);
         }
         let (mut planner, shred) = self.planner();
@@ -447,19 +436,12 @@ impl<S: Storage> Encoder<S> {
             }
             slot += width as usize;
         };
-        match plan.places {
-            Places::Run(start, count) => {
-                pairs(tags, cells, start as usize..(start + count) as usize).for_each(put);
-            }
-            Places::Shredded(column, _) => {
-                self.shred.runs(column).for_each(|run| pairs(tags, cells, run).for_each(&mut put));
-            }
-            Places::Listed(..) => {
-                plan.places.listed(&self.places).iter().for_each(|&at| match at {
-                    MISSING.. => put((TAG_HOLE, 0)),
-                    at => put((tags[at as usize], cells[at as usize])),
-                });
-            }
+        match self.shred.run_of(plan.places, CellRun { tags, cells }) {
+            Some(run) => run.values().for_each(put),
+            None => plan.places.listed(&self.places).iter().for_each(|&at| match at {
+                MISSING.. => put((TAG_HOLE, 0)),
+                at => put((tags[at as usize], cells[at as usize])),
+            }),
         }
         Ok(list)
     }
@@ -470,7 +452,10 @@ impl<S: Storage> Encoder<S> {
             return Ok(());
         }
         let (texts, out) = (&mut self.texts, &mut self.out);
-        let (tags, cells) = (&mut self.tags, &mut self.cells);
+        let (tags, cells) = match plan.places {
+            Places::Shredded(column, _) => self.shred.columns[column as usize].run_mut(),
+            _ => (self.tags.as_mut_slice(), self.cells.as_mut_slice()),
+        };
         let mut write = |at: usize| -> Result<()> {
             if matches!(tags[at], TAG_LOOSE | TAG_LOOSE_UUID | TAG_WAITING) {
                 (tags[at], cells[at]) = texts.write(out, tags[at], cells[at])?;
@@ -479,11 +464,9 @@ impl<S: Storage> Encoder<S> {
         };
         match plan.places {
             Places::Run(start, count) => {
-                (start as usize..(start + count) as usize).try_for_each(&mut write)?;
+                (start as usize..(start + count) as usize).try_for_each(write)?;
             }
-            Places::Shredded(column, _) => {
-                self.shred.runs(column).flatten().try_for_each(&mut write)?;
-            }
+            Places::Shredded(_, count) => (0..count as usize).try_for_each(write)?,
             Places::Listed(..) => {
                 let places = plan.places.listed(&self.places).iter();
                 places.filter(|&&at| at < MISSING).try_for_each(|&at| write(at as usize))?;
@@ -503,20 +486,12 @@ impl<S: Storage> Encoder<S> {
         let (bitmap, place) = place.split_at_mut(bits);
         let (tags, cells) = (self.tags.as_slice(), self.cells.as_slice());
         let gaps = plan.gaps;
-        let mut leaf = LeafMut { column, gaps, count, bits: bitmap, slots: place, next: 0 };
+        let leaf = LeafMut { column, gaps, count, bits: bitmap, slots: place };
         let texts = &mut self.texts;
         let base = data + bits as u32;
-        match plan.places {
-            Places::Run(start, count) => {
-                let run = start as usize..(start + count) as usize;
-                leaf.put(base, pairs(tags, cells, run), texts);
-            }
-            Places::Shredded(column, _) => {
-                self.shred
-                    .runs(column)
-                    .for_each(|run| leaf.put(base, pairs(tags, cells, run), texts));
-            }
-            Places::Listed(..) => {
+        match self.shred.run_of(plan.places, CellRun { tags, cells }) {
+            Some(run) => leaf.put(base, run.values(), texts),
+            None => {
                 let places = plan.places.listed(&self.places).iter();
                 let values = places.map(|&at| match at {
                     MISSING.. => (TAG_HOLE, 0),
@@ -552,42 +527,38 @@ fn absorb(plan: &Plan, places: &[u32], tags: &mut [u8]) {
     }
 }
 
-/// The slots of a column without structs and lists, and their bitmaps: filled from the
-/// first on.
+/// The slots of a column without structs and lists, and their bitmaps.
 struct LeafMut<'d> {
     column: ColumnType,
     gaps: u8,
     count: u32,
     bits: &'d mut [u8],
     slots: &'d mut [u8],
-    next: usize,
 }
 
 impl LeafMut<'_> {
-    /// Writes the next slots; those of tag 0 have no value, and stay zero. The slots begin
-    /// at `base` in the document.
+    /// Writes the slots; those of tag 0 have no value, and stay zero. The slots begin at `base` in
+    /// the document.
     #[inline]
     fn put(
-        &mut self,
+        self,
         base: u32,
         values: impl ExactSizeIterator<Item = (u8, u64)> + Clone,
         texts: &mut Texts,
     ) {
-        let first = self.next;
-        self.next += values.len();
         if self.gaps != GAPS_NONE {
-            put_bits(self.bits, self.gaps, first, values.clone().map(|(tag, _)| tag));
+            put_bits(self.bits, self.gaps, 0, values.clone().map(|(tag, _)| tag));
         }
-        let slots = &mut *self.slots;
+        let slots = self.slots;
         match self.column.slot() {
             SlotKind::Nothing | SlotKind::Nested | SlotKind::Run | SlotKind::Code => {}
             SlotKind::Bit => {
-                for (index, (tag, _)) in (first..).zip(values) {
+                for (index, (tag, _)) in values.enumerate() {
                     slots[index / 8] |= ((tag == TAG_TRUE) as u8) << (index % 8);
                 }
             }
             SlotKind::Tagged => {
-                for (index, (tag, cell)) in (first as u32..).zip(values) {
+                for (index, (tag, cell)) in (0..).zip(values) {
                     let at = cell_at(index);
                     let (tag, cell) = settle(&mut texts.list, tag, cell, base + at as u32);
                     slots[tag_at(index) as usize] = tag;
@@ -595,29 +566,27 @@ impl LeafMut<'_> {
                 }
             }
             SlotKind::Span => {
-                let slots = slots[8 * first..].chunks_exact_mut(8);
-                let positions = (base + 8 * first as u32..).step_by(8);
+                let slots = slots.chunks_exact_mut(8);
+                let positions = (base..).step_by(8);
                 for ((slot, position), (tag, cell)) in slots.zip(positions).zip(values) {
                     let (_, cell) = settle(&mut texts.list, tag, cell, position);
                     slot.copy_from_slice(&cell.to_le_bytes());
                 }
             }
             SlotKind::Float if self.column.width() == 4 => {
-                put_slots(slots, first, values, |_, cell| {
-                    (f64::from_bits(cell) as f32).to_le_bytes()
-                });
+                put_slots(slots, values, |_, cell| (f64::from_bits(cell) as f32).to_le_bytes());
             }
             // Null's cell is 0.
             SlotKind::Integer | SlotKind::Float | SlotKind::Home | SlotKind::Extended => {
                 match self.column.width() {
-                    1 => put_slots(slots, first, values, |_, cell| [cell as u8]),
-                    2 => put_slots(slots, first, values, |_, cell| (cell as u16).to_le_bytes()),
-                    4 => put_slots(slots, first, values, |_, cell| (cell as u32).to_le_bytes()),
-                    _ => put_slots(slots, first, values, |_, cell| cell.to_le_bytes()),
+                    1 => put_slots(slots, values, |_, cell| [cell as u8]),
+                    2 => put_slots(slots, values, |_, cell| (cell as u16).to_le_bytes()),
+                    4 => put_slots(slots, values, |_, cell| (cell as u32).to_le_bytes()),
+                    _ => put_slots(slots, values, |_, cell| cell.to_le_bytes()),
                 }
             }
             SlotKind::Bytes => {
-                let slots = slots[UUID_SIZE * first..].chunks_exact_mut(UUID_SIZE);
+                let slots = slots.chunks_exact_mut(UUID_SIZE);
                 for (slot, (tag, cell)) in slots.zip(values) {
                     if tag == TAG_LOOSE_UUID {
                         slot.copy_from_slice(texts.loose(cell));
@@ -625,7 +594,7 @@ impl LeafMut<'_> {
                 }
             }
             SlotKind::Number | SlotKind::Marked => {
-                put_numbers(slots, self.column, self.count, first, values);
+                put_numbers(slots, self.column, self.count, values);
             }
             // Columns of tensors are written from their own bytes.
             SlotKind::Flag => {}
@@ -653,12 +622,11 @@ fn put_bits(place: &mut [u8], gaps: u8, first: usize, tags: impl Iterator<Item =
     }
 }
 
-/// Writes slots of a column of numbers from `first` on, of `count` in all.
+/// Writes the slots of a column of so many numbers.
 fn put_numbers(
     place: &mut [u8],
     column: ColumnType,
     count: u32,
-    first: usize,
     values: impl Iterator<Item = (u8, u64)> + Clone,
 ) {
     let (slots, marks) = place.split_at_mut(round_up(u64::from(count) * column.width()) as usize);
@@ -668,27 +636,24 @@ fn put_numbers(
         _ => f64::from_bits(cell),
     };
     match column.width() {
-        4 => put_slots(slots, first, values.clone(), |tag, cell| {
-            (number(tag, cell) as f32).to_le_bytes()
-        }),
-        _ => put_slots(slots, first, values.clone(), |tag, cell| number(tag, cell).to_le_bytes()),
+        4 => put_slots(slots, values.clone(), |tag, cell| (number(tag, cell) as f32).to_le_bytes()),
+        _ => put_slots(slots, values.clone(), |tag, cell| number(tag, cell).to_le_bytes()),
     }
     if !marks.is_empty() {
-        for (index, (tag, cell)) in (first..).zip(values) {
+        for (index, (tag, cell)) in values.enumerate() {
             marks[index / 8] |= (column.is_mark(tag, cell) as u8) << (index % 8);
         }
     }
 }
 
-/// Writes slots of whole bytes from `first` on.
+/// Writes slots of whole bytes.
 #[inline]
 fn put_slots<const WIDTH: usize>(
     place: &mut [u8],
-    first: usize,
     values: impl Iterator<Item = (u8, u64)>,
     slot: impl Fn(u8, u64) -> [u8; WIDTH],
 ) {
-    for (to, (tag, cell)) in place[WIDTH * first..].chunks_exact_mut(WIDTH).zip(values) {
+    for (to, (tag, cell)) in place.chunks_exact_mut(WIDTH).zip(values) {
         to.copy_from_slice(&slot(tag, cell));
     }
 }

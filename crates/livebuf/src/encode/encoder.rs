@@ -6,7 +6,7 @@ use super::options::EncodeOptions;
 use super::output::Output;
 use super::plan::{Summary, object_size};
 use super::room::{expect_values, make_room, make_room_for, memory};
-use super::shred::{Shred, Values};
+use super::shred::Shred;
 use super::stack::run;
 use super::tensors::Tensors;
 use super::texts::{Texts, put_tagged};
@@ -62,7 +62,7 @@ pub struct Encoder<S = VecStorage> {
     /// Index of the outermost open array's frame, or that of a map of similar objects. All values
     /// within it wait.
     pub(super) outermost: Option<usize>,
-    /// Rows of the outermost open array, as far as they are alike.
+    /// Rows of the outermost open array, if they are alike.
     pub(super) shred: Shred,
     pub(super) keys: Keys,
     pub(super) texts: Texts,
@@ -306,9 +306,10 @@ impl<S: Storage> Encoder<S> {
             let more = u128::from(all.saturating_sub(done)) * count as u128;
             usize::try_from(more / u128::from(done.max(1))).unwrap_or(usize::MAX)
         };
-        let (values, text) = (more_like(self.cells.len()), self.texts.waiting_bytes());
+        let values = more_like(self.cells.len());
         expect_values(&mut self.tags, &mut self.cells, values);
-        self.texts.expect(more_like(text));
+        self.shred.expect(more_like);
+        self.texts.expect(more_like(self.texts.waiting_bytes()));
     }
 
     /// About how many bytes of memory the values given so far take. O(columns of an open array).
@@ -328,10 +329,13 @@ impl<S: Storage> Encoder<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn pending_bytes(&self) -> u64 {
-        let expected = self.shred.expected.iter().map(Values::count);
-        let places = self.cells.len() + expected.sum::<usize>();
         let waiting = self.texts.waiting_bytes() + self.tensors.waiting_bytes();
-        (self.out.used + waiting) as u64 + 9 * places as u64
+        (self.out.used + waiting) as u64 + 9 * self.waiting_values() as u64
+    }
+
+    /// Count of the values of open containers.
+    pub(super) fn waiting_values(&self) -> usize {
+        self.cells.len() + self.shred.count()
     }
 
     #[inline]
@@ -356,7 +360,7 @@ impl<S: Storage> Encoder<S> {
     /// Makes sure that the document can hold the values that wait.
     pub(super) fn check_values(&self) -> Result<()> {
         let limit = self.options.limits.document;
-        match self.cells.len() as u64 / MOST_VALUES > limit {
+        match self.waiting_values() as u64 / MOST_VALUES > limit {
             true => Err(Error::with_detail(ErrorKind::DocumentLimit, 0, limit)),
             false => Ok(()),
         }
@@ -369,6 +373,12 @@ impl<S: Storage> Encoder<S> {
 
     pub(super) fn span(&mut self, bytes: &[u8]) -> Result<u64> {
         if bytes.len() <= MAX_INLINE { Ok(inline_span(bytes)) } else { self.store(bytes) }
+    }
+
+    /// Opens a container, whose values are those that are put next.
+    #[inline]
+    pub(super) fn open(&mut self, state: State) {
+        self.frames.push(Frame { start: self.cells.len(), node: 0, mark: 0, state, plain: 0 });
     }
 
     /// Ends a waiting object of this key list.

@@ -49,7 +49,7 @@ use alloc::vec::Vec;
 use encoder::{Anew, Frame, State, sequence};
 use keys::Next;
 use room::expect_values;
-use rows::Came;
+use shred::Came;
 use stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
     TAG_WAITING_SIZE,
@@ -362,9 +362,8 @@ impl<S: Storage> Encoder<S> {
     fn push(&mut self, tag: u8, cell: u64) -> Result<()> {
         match self.expected_value(tag, cell) {
             Came::Not => {}
-            Came::Within => return Ok(()),
-            Came::Last => return self.expected_row_ended(),
-            Came::Full => return self.make_room_expected(tag, cell),
+            Came::Expected => return Ok(()),
+            Came::Full => return self.push_to_full(tag, cell),
         }
         match self.frames.last_mut() {
             Some(frame) => match frame.state {
@@ -388,7 +387,13 @@ impl<S: Storage> Encoder<S> {
 
     #[cold]
     fn push_unexpected(&mut self, tag: u8, cell: u64) -> Result<()> {
-        self.expect_nothing()?;
+        self.put_together()?;
+        self.push(tag, cell)
+    }
+
+    #[cold]
+    fn push_to_full(&mut self, tag: u8, cell: u64) -> Result<()> {
+        self.make_room_expected()?;
         self.push(tag, cell)
     }
 
@@ -405,7 +410,7 @@ impl<S: Storage> Encoder<S> {
         let depth = self.frames.len();
         match self.frames.last_mut() {
             Some(Frame { state: State::Rows, .. }) => {
-                self.expect_nothing()?;
+                self.put_together()?;
                 return self.begin_checked(state);
             }
             Some(Frame { state: State::Key | State::MapKey(_), .. }) => return Err(sequence()),
@@ -431,7 +436,7 @@ impl<S: Storage> Encoder<S> {
             self.keys.begin_outermost();
             self.shred.restart(self.cells.len());
         }
-        self.frames.push(Frame { start: self.cells.len(), node: 0, mark: 0, state, plain: 0 });
+        self.open(state);
         Ok(())
     }
 
@@ -676,7 +681,7 @@ impl<S: Storage> Encoder<S> {
     fn odd_key(&mut self, text: &[u8]) -> Result<()> {
         let state = self.frames.last().map(|frame| frame.state);
         if state == Some(State::Rows) {
-            self.expect_nothing()?;
+            self.put_together()?;
             return match self.frames.last() {
                 Some(Frame { state: State::Key, .. }) => self.other_key(text),
                 _ => self.map_key(text),
@@ -714,8 +719,7 @@ impl<S: Storage> Encoder<S> {
     #[inline]
     pub fn end_object(&mut self) -> Result<()> {
         match self.expected_end_object() {
-            Came::Within => Ok(()),
-            Came::Last => self.expected_row_ended(),
+            Came::Expected => Ok(()),
             _ => self.end_unexpected_object(),
         }
     }
@@ -724,7 +728,7 @@ impl<S: Storage> Encoder<S> {
     fn end_unexpected_object(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
         if frame.state == State::Rows {
-            self.expect_nothing()?;
+            self.put_together()?;
             return self.end_unexpected_object();
         }
         let (start, node) = (frame.start, frame.node);
@@ -779,30 +783,35 @@ impl<S: Storage> Encoder<S> {
     #[inline]
     pub fn end_array(&mut self) -> Result<()> {
         match self.expected_end_array() {
-            Came::Within => Ok(()),
-            Came::Last => self.expected_row_ended(),
-            _ => self.end_unexpected_array(),
+            Came::Expected => Ok(()),
+            Came::Full => self.end_array_of_full(),
+            Came::Not => self.end_unexpected_array(),
         }
+    }
+
+    #[cold]
+    fn end_array_of_full(&mut self) -> Result<()> {
+        self.make_room_expected()?;
+        self.end_array()
     }
 
     #[inline(never)]
     fn end_unexpected_array(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
-        if frame.state == State::Rows {
-            self.expect_nothing()?;
-            return self.end_unexpected_array();
-        }
-        if frame.state != State::Array {
-            return Err(sequence());
+        match frame.state {
+            State::Array => {}
+            // The array of the rows ends.
+            State::Rows if self.shred.next == 0 => {}
+            State::Rows => {
+                self.put_together()?;
+                return self.end_unexpected_array();
+            }
+            _ => return Err(sequence()),
         }
         let start = frame.start;
-        match self.outermost {
-            Some(outermost) if outermost + 1 < self.frames.len() => {
-                self.end_waiting_array(start)?;
-                return self.row_ended();
-            }
-            Some(_) => self.outermost = None,
-            None => {}
+        if self.outermost.is_some_and(|outermost| outermost + 1 < self.frames.len()) {
+            self.end_waiting_array(start)?;
+            return self.row_ended();
         }
         let home = self.lay_out_array(start)?;
         self.end_outermost()?;
@@ -818,6 +827,7 @@ impl<S: Storage> Encoder<S> {
             self.tags.shrink_to(places.max(self.tags.len()));
             self.places.shrink_to(places);
         }
+        self.shred.release(places);
     }
 
     /// The outermost container within which values wait is laid out.

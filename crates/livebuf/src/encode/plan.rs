@@ -10,8 +10,8 @@ use super::hash_index::HashIndex;
 use super::keys::{KeyList, path};
 use super::room::make_room_for;
 use super::stack::{
-    TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
-    children, pairs, run,
+    CellRun, TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY,
+    TAG_WAITING_OBJECT, children, run,
 };
 use super::tensors::Tensors;
 use super::texts::Texts;
@@ -275,8 +275,9 @@ pub(super) enum Places {
     Run(u32, u32),
     /// Places in the planner's list: the index of the first one there, and their count.
     Listed(usize, u32),
-    /// Values of rows that were taken apart (`shred`): their column there, and their count.
-    Shredded(usize, u32),
+    /// All values of a column of rows that were taken apart (`shred`): its number there, and their
+    /// count.
+    Shredded(u32, u32),
 }
 
 impl Places {
@@ -333,20 +334,6 @@ pub(super) enum Below {
     Tensors(Form),
 }
 
-/// Tags and cells of values that lie one behind the other.
-#[derive(Clone, Copy)]
-pub(super) struct CellRun<'v> {
-    pub(super) tags: &'v [u8],
-    pub(super) cells: &'v [u64],
-}
-
-impl<'v> CellRun<'v> {
-    #[inline]
-    fn values(self) -> impl Iterator<Item = (u8, u64)> + Clone + 'v {
-        pairs(self.tags, self.cells, 0..self.tags.len())
-    }
-}
-
 /// Whether a slot of texts has one.
 #[inline]
 fn is_there(tag: u8) -> bool {
@@ -369,54 +356,45 @@ const MOST_TEXTS: u64 = 1 << 16;
 const FEW_TEXTS: usize = 16;
 
 impl Dictionary {
-    /// The dictionary of `count` values, and how many slots have each text. `None` where it would
+    /// The dictionary of these values, and how many slots have each text. `None` where it would
     /// take more than `size` bytes, or cannot be had (PROFILE 6). Texts that seem to be `alone` are
     /// counted, before they get codes for nothing.
-    fn of<'v>(
-        count: u32,
+    fn of(
         size: u64,
         alone: bool,
-        runs: impl Iterator<Item = CellRun<'v>> + Clone,
+        run: CellRun<'_>,
         texts: &Texts,
         codes: &mut HashIndex,
     ) -> Option<(Dictionary, Vec<u32>)> {
-        let most = size.checked_sub(ColumnType::DictionaryU8.data_size(count))? / 8;
+        let count = run.tags.len();
+        let most = size.checked_sub(ColumnType::DictionaryU8.data_size(count as u32))? / 8;
         let most = most.min(MOST_TEXTS) as usize;
-        if alone {
-            let mut singles = 0;
-            for run in runs.clone() {
-                singles += run.values().filter(|&value| texts.is_single(value)).count();
-                if singles > most {
-                    return None;
-                }
-            }
+        if alone && run.values().filter(|&value| texts.is_single(value)).nth(most).is_some() {
+            return None;
         }
         let room = Vec::with_capacity(most.min(FEW_TEXTS));
         let mut dictionary = Dictionary { texts: room, codes: Vec::new() };
-        let (mut slots, mut absent) = (alloc::vec![0; count as usize], 0);
+        let (mut slots, mut absent) = (alloc::vec![0; count], 0);
         codes.clear();
         // Some codes, by a few bits of their texts' cells: most texts that repeat are found so.
-        let (mut near, mut left) = ([0u16; 64], slots.as_mut_slice());
-        for run in runs {
-            let slots = left.split_off_mut(..run.tags.len())?;
-            // The latest text and its code. No text has this cell.
-            let (mut latest, mut code) = (u64::MAX, 0);
-            for ((tag, cell), slot) in run.values().zip(slots) {
-                if !is_there(tag) {
-                    absent += 1;
-                    continue;
-                }
-                if cell != latest {
-                    latest = cell;
-                    let near = &mut near[(cell.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize];
-                    if !dictionary.has(*near, cell) {
-                        let is_single = texts.is_single((tag, cell));
-                        *near = dictionary.code(tag, cell, is_single, most, codes)?;
-                    }
-                    code = *near;
-                }
-                *slot = code;
+        let mut near = [0u16; 64];
+        // The latest text and its code. No text has this cell.
+        let (mut latest, mut code) = (u64::MAX, 0);
+        for ((tag, cell), slot) in run.values().zip(&mut slots) {
+            if !is_there(tag) {
+                absent += 1;
+                continue;
             }
+            if cell != latest {
+                latest = cell;
+                let near = &mut near[(cell.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize];
+                if !dictionary.has(*near, cell) {
+                    let is_single = texts.is_single((tag, cell));
+                    *near = dictionary.code(tag, cell, is_single, most, codes)?;
+                }
+                code = *near;
+            }
+            *slot = code;
         }
         let mut uses = alloc::vec![0; dictionary.texts.len()];
         for &code in &slots {
@@ -533,7 +511,7 @@ impl Planner<'_> {
             let plan = self.plain(&values, Places::Run(start as u32, count));
             let run = CellRun { tags: &self.tags[start..end], cells: &self.cells[start..end] };
             return Ok(match self.may_be_text(&values.summary) {
-                true => self.text(plan, &values.summary, core::iter::once(run)),
+                true => self.text(plan, &values.summary, run),
                 false => plan,
             });
         }
@@ -567,13 +545,8 @@ impl Planner<'_> {
     }
 
     /// The plan of a dictionary or a run, where it takes fewer bytes than `plan`; else `plan`
-    /// itself. `runs`: the texts.
-    pub(super) fn text<'v>(
-        &mut self,
-        plan: Plan,
-        summary: &Summary,
-        runs: impl Iterator<Item = CellRun<'v>> + Clone,
-    ) -> Plan {
+    /// itself. `slots`: the texts.
+    pub(super) fn text(&mut self, plan: Plan, summary: &Summary, slots: CellRun<'_>) -> Plan {
         let (gaps, count) = (summary.gaps(), summary.count);
         let bits = gaps_size(gaps, count as u64);
         let smaller = |column: ColumnType, size: u64, below: Below, plan: Plan| {
@@ -584,17 +557,16 @@ impl Planner<'_> {
             }
         };
         let texts = &*self.texts;
-        let values = || runs.clone().flat_map(CellRun::values);
-        let each = || Self::run(texts, count, values().map(|value| (value, 1)));
+        let each = || Self::run(texts, count, slots.values().map(|value| (value, 1)));
         let mut most = plan.size.saturating_sub(bits);
         // Of texts that do not seem to repeat, a run is smaller as a rule, and quickly measured.
-        let mut first = values().filter(|&(tag, _)| is_there(tag)).take(LEAST_CODES as usize);
+        let mut first = slots.values().filter(|&(tag, _)| is_there(tag)).take(LEAST_CODES as usize);
         let alone = first.all(|value| texts.is_single(value));
         let mut run = if alone { each() } else { None };
         if let Some((_, size, _)) = run {
             most = most.min(size);
         }
-        let dictionary = Dictionary::of(count, most, alone, runs.clone(), texts, self.codes);
+        let dictionary = Dictionary::of(most, alone, slots, texts, self.codes);
         let plan = match dictionary {
             Some((dictionary, uses)) => {
                 // No text is measured twice.
@@ -680,7 +652,7 @@ impl Planner<'_> {
             at => (self.tags[at as usize], self.cells[at as usize]),
         });
         let (tags, cells): (Vec<u8>, Vec<u64>) = texts.unzip();
-        self.text(plan, &values.summary, core::iter::once(CellRun { tags: &tags, cells: &cells }))
+        self.text(plan, &values.summary, CellRun { tags: &tags, cells: &cells })
     }
 
     /// Whether these values may become a struct or list with so many around it.

@@ -1,135 +1,72 @@
 //! The rows of the outermost array on their way to columns (`shred`).
 //!
-//! Rows are taken apart when a chunk of them waits. Further rows are expected to be like
-//! those. When one is not, all rows are put back.
+//! Rows are taken apart when enough of them wait. Further rows are expected to be like those. When
+//! one is not, all rows are put back.
 
 use super::encoder::{Encoder, Frame, State};
 use super::plan::MISSING;
-use super::room::make_room_for;
-use super::shred::{CHUNK, EXPECTED, Event, Holds, Shred, ShredStep, Values, is_plain};
+use super::shred::{Came, Event, FEWEST, Shred, Values, is_plain};
 use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::layout::*;
-use crate::format::memory::vec_for;
 use crate::store::storage::Storage;
-use alloc::vec::Vec;
-use core::ops::Range;
 
-/// Whether an event is the expected one.
-pub(super) enum Came {
-    /// Another one is expected, or none.
-    Not,
-    /// It is, and more are to come in its row.
-    Within,
-    /// It is the last one of its row.
-    Last,
-    /// It would be, but its column has no room.
-    Full,
-}
-
-/// Fewer rows than this in a chunk are not worth it.
+/// Fewer rows than this are not worth it.
 const FEWEST_ROWS: usize = 8;
 
 impl<S: Storage> Encoder<S> {
     /// Takes the waiting rows apart, and expects more like them.
     #[inline(never)]
     pub(super) fn shred(&mut self) -> Result<()> {
-        if self.take_rows_apart()? {
-            if self.shred.events.is_empty() {
-                self.expect();
-            }
-            self.expect_rows();
+        self.check_places()?;
+        if self.take_rows_apart()?
+            && let Some(frame) = self.frames.last_mut()
+        {
+            (frame.state, self.shred.next) = (State::Rows, 0);
         }
         Ok(())
     }
 
-    /// Takes the waiting rows apart. If they are not alike, puts all rows back: false.
+    /// Takes the waiting rows of the innermost array apart. If they are not alike, they stay, and
+    /// none are taken apart any more: false.
     pub(super) fn take_rows_apart(&mut self) -> Result<bool> {
-        self.check_values()?;
-        let (from, end) = (self.shred.from, self.cells.len());
-        if self.shred.steps.is_empty() && end - from < FEWEST_ROWS {
-            self.put_together()?;
+        let start = self.frames.last().map_or(0, |frame| frame.start);
+        let may = self.shred.due < usize::MAX
+            && self.cells.len() - start >= FEWEST_ROWS
+            && self.tags[start] > TAG_WAITING;
+        if !may {
+            self.shred.stop();
             return Ok(false);
         }
-        let rows = self.shred.find_rows(&self.tags, &self.cells)?;
-        if self.awaited > 0 {
-            let awaited = core::mem::take(&mut self.awaited);
+        let (tags, cells) = (&self.tags, &self.cells);
+        let rows = self.shred.find_rows(tags, cells, start)?;
+        let apart = rows >= FEWEST_ROWS
+            && self.shred.learn(&self.keys.lists, tags, cells, start, 0)
+            && self.shred.take_apart(tags, cells)?;
+        match apart {
+            true => {
+                self.cells.truncate(start);
+                self.tags.truncate(start);
+            }
+            false => {
+                self.shred.stop();
+                self.shred.release(FEWEST);
+            }
+        }
+        let awaited = core::mem::take(&mut self.awaited);
+        if awaited > 0 {
             self.expect_more(rows as u64, awaited as u64);
         }
-        let learned = match (self.shred.steps.is_empty(), rows == 0) {
-            (_, true) => return Ok(self.shred.rows > 0),
-            (false, _) => true,
-            (true, _) => {
-                // No document holds as many values, and numbers of places are shorter.
-                rows >= FEWEST_ROWS
-                    && self.tags[from] > TAG_WAITING
-                    && self.shred.learn(&self.keys.lists, &self.tags, &self.cells, from, 0)
-            }
-        };
-        if !learned || end >= MISSING as usize || !self.shred.take_apart(&self.tags, &self.cells)? {
-            self.put_together()?;
-            return Ok(false);
-        }
-        self.cells.truncate(from);
-        self.tags.truncate(from);
-        self.cells.extend_from_slice(&self.shred.scratch.cells);
-        self.tags.extend_from_slice(&self.shred.scratch.tags);
-        self.shred.from = self.cells.len();
-        self.shred.due = self.shred.from + CHUNK;
-        Ok(true)
+        Ok(apart)
     }
 
-    /// Lists the events of an expected row.
-    fn expect(&mut self) {
-        let Shred { steps, events, expected, columns, .. } = &mut self.shred;
-        if expected.len() < *columns {
-            expected.resize_with(*columns, Values::default);
+    /// Makes sure that the document can hold the values that wait, and that their places fit 32
+    /// bits.
+    pub(super) fn check_places(&self) -> Result<()> {
+        self.check_values()?;
+        if self.waiting_values() < MISSING as usize {
+            return Ok(());
         }
-        expected.iter_mut().for_each(Values::clear);
-        // The key lists that the keys of open objects make, the next one last. The innermost object
-        // is the last one.
-        let mut open: Vec<Vec<u32>> = Vec::new();
-        for step in steps {
-            match step.holds {
-                Holds::Object(list) => {
-                    events.push(Event::BeginObject);
-                    let parent = |&key: &u32| Some(self.keys.lists[key as usize].parent);
-                    let keys = core::iter::successors(Some(list), parent);
-                    open.push(keys.take_while(|&key| key != 0).collect());
-                }
-                Holds::Value => events.push(Event::Value(step.column as u32)),
-                Holds::Array => {
-                    events.push(Event::BeginArray);
-                    events.push(Event::Elements(step.column as u32 + 1));
-                }
-            }
-            // The key of the next value, behind the ends of objects that are complete.
-            while let Some(keys) = open.last_mut() {
-                if let Some(key) = keys.pop() {
-                    events.push(Event::Key(key));
-                    break;
-                }
-                events.push(Event::EndObject);
-                open.pop();
-            }
-        }
-    }
-
-    /// From here on the outermost array's rows are expected to be like those before.
-    fn expect_rows(&mut self) {
-        if let Some(frame) = self.frames.last_mut()
-            && frame.state == State::Array
-        {
-            frame.state = State::Rows;
-            self.shred.next = 0;
-        }
-    }
-
-    #[inline(never)]
-    pub(super) fn expected_row_ended(&mut self) -> Result<()> {
-        self.shred.next = 0;
-        self.shred.whole += 1;
-        if self.shred.whole == EXPECTED { self.put_expected() } else { Ok(()) }
+        Err(Error::with_detail(ErrorKind::ElementLimit, 0, self.options.limits.elements as u64))
     }
 
     /// Takes the value into its column, if one is expected here.
@@ -140,9 +77,9 @@ impl<S: Storage> Encoder<S> {
             Some(&Event::Elements(column)) => (column, true),
             _ => return Came::Not,
         };
-        match self.shred.expected.get_mut(column as usize) {
+        match self.shred.columns.get_mut(column as usize) {
             Some(values) if is_plain(tag) => match values.put(tag, cell) {
-                true if is_element => Came::Within,
+                true if is_element => Came::Expected,
                 true => self.next_event(),
                 false => Came::Full,
             },
@@ -150,32 +87,37 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    /// Goes on to the next event.
+    /// Goes on to the next event, which is the first one of another row if this row is whole.
     #[inline]
     fn next_event(&mut self) -> Came {
         self.shred.next += 1;
-        if self.shred.next == self.shred.events.len() { Came::Last } else { Came::Within }
+        if self.shred.next == self.shred.events.len() {
+            self.shred.next = 0;
+            self.shred.rows += 1;
+        }
+        Came::Expected
     }
 
-    /// Makes room in the column of the next event, and takes its value.
+    /// Makes room in the column of the next event.
     #[cold]
     #[inline(never)]
-    pub(super) fn make_room_expected(&mut self, tag: u8, cell: u64) -> Result<()> {
+    pub(super) fn make_room_expected(&mut self) -> Result<()> {
+        self.check_places()?;
         if let Some(&(Event::Value(column) | Event::Elements(column))) =
             self.shred.events.get(self.shred.next)
         {
-            self.shred.expected[column as usize].grow()?;
+            self.shred.columns[column as usize].grow()?;
         }
-        match self.expected_value(tag, cell) {
-            Came::Last => self.expected_row_ended(),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     #[inline]
     pub(super) fn expected_begin(&mut self, state: State) -> bool {
-        let event = if state == State::Array { Event::BeginArray } else { Event::BeginObject };
-        let came = self.shred.events.get(self.shred.next) == Some(&event);
+        let came = match self.shred.events.get(self.shred.next) {
+            Some(Event::BeginArray) => state == State::Array,
+            Some(Event::BeginObject(_)) => state == State::Key,
+            _ => false,
+        };
         self.shred.next += came as usize;
         came
     }
@@ -196,8 +138,8 @@ impl<S: Storage> Encoder<S> {
         for event in self.shred.events[..self.shred.next].iter().rev() {
             match *event {
                 Event::EndObject => inner += 1,
-                Event::BeginObject if inner == 0 => return 0,
-                Event::BeginObject => inner -= 1,
+                Event::BeginObject(_) if inner == 0 => return 0,
+                Event::BeginObject(_) => inner -= 1,
                 Event::Key(list) if inner == 0 => return list,
                 _ => {}
             }
@@ -225,183 +167,86 @@ impl<S: Storage> Encoder<S> {
             return Came::Not;
         };
         let limit = self.options.limits.elements as usize;
-        let ended = self.shred.expected.get_mut(column as usize).map(|values| values.end(limit));
-        if ended == Some(true) { self.next_event() } else { Came::Not }
+        match self.shred.columns.get_mut(column as usize).map(|values| values.end(limit)) {
+            Some(Came::Expected) => self.next_event(),
+            came => came.unwrap_or(Came::Not),
+        }
     }
 
-    /// Puts the expected rows that are whole on the stack, by column.
-    #[inline(never)]
-    fn put_expected(&mut self) -> Result<()> {
-        self.check_values()?;
-        let rows = core::mem::take(&mut self.shred.whole);
-        if rows == 0 {
-            return Ok(());
-        }
-        self.shred.make_room_for_chunk()?;
-        let Shred { steps, expected, ends: bounds, .. } = &mut self.shred;
-        for step in steps {
-            let (column, mut count) = match step.holds {
-                Holds::Object(_) => continue,
-                Holds::Value => (step.column, rows as usize),
-                Holds::Array => (step.column + 1, 0),
-            };
-            let values = &mut expected[column];
-            if step.holds == Holds::Array {
-                let ends = &values.ends[..rows as usize];
-                count = ends[rows as usize - 1] as usize;
-                let begins = || core::iter::once(0).chain(ends.iter().copied());
-                let lengths = begins().zip(ends).map(|(begin, end)| end - begin);
-                let equal = lengths.clone().all(|length| length == ends[0]);
-                make_room_for(&mut self.cells, ends.len() + count)?;
-                make_room_for(&mut self.tags, ends.len() + count)?;
-                if !equal {
-                    self.cells.extend(lengths.map(u64::from));
-                    self.tags.resize(self.cells.len(), TAG_HOLE);
-                }
-                bounds.push(self.cells.len() as u32);
-                // What is there of a row that is not whole stays.
-                values.ends.drain(..rows as usize);
-                values.ends.iter_mut().for_each(|end| *end -= count as u32);
-            }
-            let (tags, cells) = values.first(count);
-            step.values.add_all(tags, cells);
-            make_room_for(&mut self.cells, count)?;
-            make_room_for(&mut self.tags, count)?;
-            self.cells.extend_from_slice(cells);
-            self.tags.extend_from_slice(tags);
-            values.take(count);
-            bounds.push(self.cells.len() as u32);
-        }
-        self.shred.chunks.push(rows);
-        self.shred.rows += rows;
-        self.shred.from = self.cells.len();
-        self.shred.due = self.shred.from + CHUNK;
-        if self.cells.len() >= MISSING as usize {
-            let limit = self.options.limits.elements as u64;
-            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit));
-        }
-        Ok(())
-    }
-
-    /// Expects no more rows. The values of an incomplete row wait on the stack, as rows do.
-    #[inline(never)]
-    pub(super) fn expect_nothing(&mut self) -> Result<()> {
-        self.put_expected()?;
-        let Some(frame) = self.frames.last_mut() else { return Ok(()) };
-        frame.state = State::Array;
-        let events = core::mem::take(&mut self.shred.events);
-        let mut expected = core::mem::take(&mut self.shred.expected);
-        let next = core::mem::replace(&mut self.shred.next, usize::MAX);
-        for (at, event) in events.iter().take(next.saturating_add(1)).enumerate() {
-            match *event {
-                // An array may have come in part.
-                Event::Elements(column) => {
-                    let values = &mut expected[column as usize];
-                    let (tags, cells) = values.first(values.count());
-                    for (&tag, &cell) in tags.iter().zip(cells) {
-                        self.push(tag, cell)?;
-                    }
-                    values.clear();
-                    if at < next {
-                        self.end_array()?;
-                    }
-                }
-                _ if at == next => {}
-                Event::BeginObject => self.begin(State::Key)?,
-                Event::BeginArray => self.begin(State::Array)?,
-                Event::Key(list) => {
-                    let parent = self.keys.lists[list as usize].parent;
-                    self.keys.lists[parent as usize].child = list;
-                    self.take_key(list);
-                }
-                Event::Value(column) => {
-                    let values = &mut expected[column as usize];
-                    if let Some((tag, cell)) = values.pop() {
-                        self.push(tag, cell)?;
-                    }
-                }
-                Event::EndObject => self.end_object()?,
-            }
-        }
-        (self.shred.events, self.shred.expected) = (events, expected);
-        Ok(())
-    }
-
-    /// Puts all rows back as they waited, and takes none apart again.
+    /// Puts all rows back as they waited, with what came of one that is not whole. None are taken
+    /// apart any more.
     #[cold]
+    #[inline(never)]
     pub(super) fn put_together(&mut self) -> Result<()> {
-        if self.shred.rows == 0 {
-            // The memory serves the next array, if it is not much.
-            match self.shred.scratch.cells.capacity() <= EXPECTED as usize {
-                true => self.shred.stop(),
-                false => self.shred = Shred::default(),
-            }
-            return Ok(());
+        let Shred { events, next, rows, columns, .. } = core::mem::take(&mut self.shred);
+        let expected = events.get(next);
+        let came = if expected.is_some() { &events[..next] } else { &[] };
+        if let Some(frame) = self.frames.last_mut() {
+            frame.state = State::Array;
         }
-        let mut shred = core::mem::take(&mut self.shred);
-        let count = self.cells.len() - shred.start;
-        let (mut cells, mut tags) = (vec_for(count)?, vec_for(count)?);
-        cells.extend(self.cells.drain(shred.start..));
-        tags.extend(self.tags.drain(shred.start..));
-        let waiting = shred.from - shred.start;
-        let old = (&tags[..waiting], &cells[..waiting]);
-        // A chunk that was refused may have left ends of some columns.
-        shred.ends.truncate(shred.chunks.len() * shred.columns);
-        let mut at = 0;
-        for (ends, &rows) in shred.ends.chunks(shred.columns).zip(&shred.chunks) {
-            let ends = ends.iter().map(|&end| end as usize - shred.start);
-            let columns = ends.map(|end| core::mem::replace(&mut at, end)..end);
-            let mut columns: Vec<Range<usize>> = columns.collect();
-            for left in (1..=rows as usize).rev() {
-                self.put_row(&mut shred.steps.iter(), old, &mut columns, left)?;
+        for row in 0..rows {
+            self.put_row(&events, &columns, row)?;
+        }
+        self.put_row(came, &columns, rows)?;
+        if let Some(&Event::Elements(column)) = expected {
+            self.put_elements(&columns[column as usize], rows)?;
+        }
+        if let (Some(Event::Key(_)), Some(frame)) = (came.last(), self.frames.last_mut()) {
+            frame.state = State::Value;
+        }
+        // The same keys are expected next, as if they had come one by one.
+        for event in events.iter().chain(came) {
+            if let &Event::Key(list) = event {
+                let parent = self.keys.lists[list as usize].parent;
+                self.keys.lists[parent as usize].child = list;
             }
         }
-        for (&tag, &cell) in tags[waiting..].iter().zip(&cells[waiting..]) {
+        Ok(())
+    }
+
+    fn put_elements(&mut self, values: &Values, row: usize) -> Result<()> {
+        for at in values.array(row) {
+            let (tag, cell) = values.value(at);
             self.put(tag, cell)?;
         }
         Ok(())
     }
 
-    /// Puts back the next of the `left` rows that these columns still hold.
-    fn put_row<'s>(
-        &mut self,
-        steps: &mut impl Iterator<Item = &'s ShredStep>,
-        old: (&[u8], &[u64]),
-        columns: &mut [Range<usize>],
-        left: usize,
-    ) -> Result<()> {
-        let Some(step) = steps.next() else { return Ok(()) };
-        let node = match step.holds {
-            Holds::Value => {
-                let Some(at) = columns[step.column].next() else { return Ok(()) };
-                return self.put(old.0[at], old.1[at]);
+    /// Puts the values of a row on the stack, as these events say.
+    fn put_row(&mut self, events: &[Event], columns: &[Values], row: usize) -> Result<()> {
+        for event in events {
+            match *event {
+                Event::BeginObject(_) => {
+                    self.put(TAG_WAITING_OBJECT, 0)?;
+                    self.put(TAG_WAITING_SIZE, 0)?;
+                    self.open(State::Key);
+                }
+                Event::Key(list) => {
+                    if let Some(object) = self.frames.last_mut() {
+                        object.node = list;
+                    }
+                }
+                Event::Value(column) => {
+                    let (tag, cell) = columns[column as usize].value(row);
+                    self.put(tag, cell)?;
+                }
+                Event::EndObject => {
+                    if let Some(&Frame { start, node, .. }) = self.frames.last() {
+                        self.end_waiting_object(start, node)?;
+                    }
+                }
+                Event::BeginArray => {
+                    self.put(TAG_WAITING_ARRAY, 0)?;
+                    self.open(State::Array);
+                }
+                Event::Elements(column) => {
+                    let start = self.cells.len();
+                    self.put_elements(&columns[column as usize], row)?;
+                    self.end_waiting_array(start)?;
+                }
             }
-            Holds::Array => {
-                self.put(TAG_WAITING_ARRAY, 0)?;
-                0
-            }
-            Holds::Object(list) => {
-                self.put(TAG_WAITING_OBJECT, 0)?;
-                self.put(TAG_WAITING_SIZE, 0)?;
-                list
-            }
-        };
-        let start = self.cells.len();
-        self.frames.push(Frame { start, node, mark: 0, state: State::Array, plain: 0 });
-        if let Holds::Object(list) = step.holds {
-            for _ in 0..self.keys.lists[list as usize].depth {
-                self.put_row(steps, old, columns, left)?;
-            }
-            return self.end_waiting_object(start, list);
         }
-        let length = match columns[step.column].next() {
-            Some(at) => old.1[at] as usize,
-            None => columns[step.column + 1].len() / left,
-        };
-        for at in columns[step.column + 1].by_ref().take(length) {
-            self.put(old.0[at], old.1[at])?;
-        }
-        self.end_waiting_array(start)
+        Ok(())
     }
 }
 
@@ -410,6 +255,7 @@ mod tests {
     use super::*;
     use crate::Uuid;
     use alloc::format;
+    use alloc::vec::Vec;
 
     /// Rows of a list, alike but for the one of this number.
     fn list(rows: usize, odd: usize, kind: usize, shreds: bool) -> Vec<u8> {

@@ -1,65 +1,59 @@
 //! Rows that are alike, put by column while they wait.
 //!
-//! This is for long arrays of objects that all have the same keys in the same order. The
-//! rows of each chunk are taken apart when the chunk is full. The stack then has the values
-//! of the first column, those of the second, and so on. Planning needs no list of places, and
-//! a column's values are read one after the other. Arrays in such rows may differ in length,
-//! but hold no containers.
+//! This is for arrays of objects that all have the same keys in the same order. When enough rows
+//! wait on the stack, or when the array ends, they are taken apart: each value goes to its column.
+//! Planning needs no list of places then, and a column's values are read one after the other.
+//! Arrays in such rows may differ in length, but hold no containers.
 //!
-//! After the first chunk, further rows are expected to be like it. Their values go to the
-//! columns at once, and never wait as rows.
+//! Further rows are expected to be like the first ones. Their values go to the columns at once, and
+//! never wait as rows.
 //!
 //! The first row that is different ends this. All rows are put back as they were, and the
 //! array is planned in the general way (`plan`).
 
 use super::keys::KeyList;
-use super::plan::{CellRun, Gathered, Places, Plan, Planner, Summary, object_size};
-use super::room::{make_room, make_room_for, memory};
+use super::plan::{Gathered, Places, Plan, Planner, Summary, object_size};
+use super::room::{expect_values, make_room, make_room_for, memory};
 use super::stack::{
-    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run,
+    CellRun, TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
+    children, run,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::bytes::round_up;
 use crate::format::layout::*;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Places of waiting rows that make a chunk: few enough to stay in the cache.
-pub(super) const CHUNK: usize = 1 << 13;
+/// Places of waiting rows that are enough to take them apart: few enough to stay in the cache.
+const ENOUGH: usize = 1 << 13;
 
-/// How many expected rows are gathered before they are put on the stack. A column of them has room
-/// for as many values at first.
-pub(super) const EXPECTED: u32 = 256;
+/// Values that a column has room for when it grows first. It grows twofold until it has many, and
+/// in small steps then, to bound memory.
+pub(super) const FEWEST: usize = 1 << 8;
+const MANY: usize = 1 << 15;
 
 /// The rows that are taken apart, and what they all have in common.
 pub(super) struct Shred {
-    /// Place of the first row, taken apart or not.
-    pub(super) start: usize,
-    /// Place of the first row that waits as it came.
-    pub(super) from: usize,
-    /// Length of the stack at which the next chunk is full; `usize::MAX`: never.
+    /// Length of the stack at which enough rows wait; `usize::MAX`: none are taken apart any more.
     pub(super) due: usize,
-    /// The values of a row, each container before its contents.
-    pub(super) steps: Vec<ShredStep>,
-    pub(super) columns: usize,
-    /// Rows of each chunk, and where each of its columns ends on the stack.
-    pub(super) chunks: Vec<u32>,
-    pub(super) ends: Vec<u32>,
-    pub(super) rows: u32,
-    pub(super) scratch: Scratch,
-    /// The events of an expected row, and the index of the next one. The index is
+    /// The events of a row, and the index of the one that is expected next. The index is
     /// `usize::MAX` while no row is expected.
     pub(super) events: Vec<Event>,
     pub(super) next: usize,
-    /// The values of expected rows, by column, and how many rows are whole.
-    pub(super) expected: Vec<Values>,
-    pub(super) whole: u32,
+    /// Count of the rows that are whole.
+    pub(super) rows: usize,
+    /// The values of each column. Columns behind the first `used` are memory for later arrays.
+    pub(super) columns: Vec<Values>,
+    used: usize,
+    /// The place that each row was read up to.
+    cursors: Vec<u32>,
 }
 
 /// An event in a row.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub(super) enum Event {
-    BeginObject,
+    /// The beginning of an object that ends with this key list.
+    BeginObject(u32),
     /// A key, by the key list that it makes.
     Key(u32),
     /// A value of this column.
@@ -70,6 +64,16 @@ pub(super) enum Event {
     EndObject,
 }
 
+/// Whether an event is the expected one.
+pub(super) enum Came {
+    /// Another one is expected, or none.
+    Not,
+    /// It is.
+    Expected,
+    /// It would be, but its column has no room.
+    Full,
+}
+
 /// Values of one column. There is room behind them, so that one more is two stores and a count.
 #[derive(Default)]
 pub(super) struct Values {
@@ -77,23 +81,27 @@ pub(super) struct Values {
     tags: Vec<u8>,
     count: usize,
     /// Where the values are elements of arrays: where each array ends among them.
-    pub(super) ends: Vec<u32>,
+    ends: Vec<u32>,
 }
 
 impl Values {
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.count = 0;
         self.ends.clear();
     }
 
-    #[inline]
-    pub(super) fn count(&self) -> usize {
-        self.count
+    pub(super) fn run(&self) -> CellRun<'_> {
+        CellRun { tags: &self.tags[..self.count], cells: &self.cells[..self.count] }
     }
 
-    /// Tags and cells of the first `count` values.
-    pub(super) fn first(&self, count: usize) -> (&[u8], &[u64]) {
-        (&self.tags[..count], &self.cells[..count])
+    pub(super) fn run_mut(&mut self) -> (&mut [u8], &mut [u64]) {
+        (&mut self.tags[..self.count], &mut self.cells[..self.count])
+    }
+
+    /// The tag and cell of a value.
+    #[inline]
+    pub(super) fn value(&self, at: usize) -> (u8, u64) {
+        (self.tags[at], self.cells[at])
     }
 
     /// Adds a value. False where there is no room.
@@ -107,73 +115,84 @@ impl Values {
         true
     }
 
-    /// Ends an array, whose elements are the values since the end of the one before. False where
-    /// it has more than `most` elements.
+    /// Ends an array, whose elements are the values since the end of the one before. It is not
+    /// expected with more than `most` elements.
     #[inline]
-    pub(super) fn end(&mut self, most: usize) -> bool {
+    pub(super) fn end(&mut self, most: usize) -> Came {
         let begun = self.ends.last().map_or(0, |&end| end as usize);
-        let fits = self.count - begun <= most;
-        if fits {
-            self.ends.push(self.count as u32);
+        if self.count - begun > most {
+            return Came::Not;
         }
-        fits
+        if self.ends.len() == self.ends.capacity() {
+            return Came::Full;
+        }
+        self.ends.push(self.count as u32);
+        Came::Expected
     }
 
-    /// Makes room for one more at least.
-    #[cold]
+    /// The elements of the array in this row, which may be one that has not ended yet.
+    pub(super) fn array(&self, row: usize) -> Range<usize> {
+        let end = |row: usize| self.ends.get(row).map_or(self.count, |&end| end as usize);
+        row.checked_sub(1).map_or(0, end)..end(row)
+    }
+
+    /// The length of each array.
+    fn lengths(&self) -> impl Iterator<Item = u32> {
+        let begins = core::iter::once(&0).chain(&self.ends);
+        self.ends.iter().zip(begins).map(|(end, begin)| end - begin)
+    }
+
+    /// The length of all arrays, if they have one and are not empty.
+    fn fixed_length(&self) -> Option<u32> {
+        let length = self.ends.first().copied().filter(|&length| length > 0)?;
+        self.lengths().all(|other| other == length).then_some(length)
+    }
+
+    /// Makes room for one value more at least, or for the end of an array.
     pub(super) fn grow(&mut self) -> Result<()> {
-        let room = (2 * self.cells.len()).max(EXPECTED as usize);
-        let refused = |_| Error::out_of_memory(9 * room as u64);
-        self.cells.try_reserve_exact(room - self.cells.len()).map_err(refused)?;
-        self.tags.try_reserve_exact(room - self.tags.len()).map_err(refused)?;
-        self.cells.resize(room, 0);
-        self.tags.resize(room, 0);
+        if self.count < self.cells.len() {
+            return make_room(&mut self.ends);
+        }
+        self.make_room_for(match self.count {
+            count @ ..MANY => count.max(FEWEST),
+            count => count / 4,
+        })
+    }
+
+    /// Makes room for so many more.
+    fn make_room_for(&mut self, count: usize) -> Result<()> {
+        let room = self.count + count;
+        if let Some(more) = room.checked_sub(self.cells.len()) {
+            make_room_for(&mut self.cells, more)?;
+            make_room_for(&mut self.tags, more)?;
+            self.cells.resize(room, 0);
+            self.tags.resize(room, 0);
+        }
         Ok(())
     }
 
-    /// Takes the first `count` values away.
-    pub(super) fn take(&mut self, count: usize) {
-        self.cells.copy_within(count..self.count, 0);
-        self.tags.copy_within(count..self.count, 0);
-        self.count -= count;
-    }
-
-    /// Takes the last value away, and returns it.
-    pub(super) fn pop(&mut self) -> Option<(u8, u64)> {
-        self.count = self.count.checked_sub(1)?;
-        Some((self.tags[self.count], self.cells[self.count]))
+    /// Adds the values at these places of the stack. False if one of them is a container.
+    fn extend(
+        &mut self,
+        tags: &[u8],
+        cells: &[u64],
+        places: impl ExactSizeIterator<Item = usize>,
+    ) -> Result<bool> {
+        self.make_room_for(places.len())?;
+        let room = self.cells[self.count..].iter_mut().zip(&mut self.tags[self.count..]);
+        self.count += places.len();
+        let mut plain = true;
+        for ((cell, tag), at) in room.zip(places) {
+            (*cell, *tag) = (cells[at], tags[at]);
+            plain &= is_plain(*tag);
+        }
+        Ok(plain)
     }
 
     /// Bytes of memory.
     fn kept_bytes(&self) -> usize {
         memory(&self.cells) + memory(&self.tags) + memory(&self.ends)
     }
-}
-
-#[derive(Default)]
-pub(super) struct Scratch {
-    /// The place that each row was read up to.
-    pub(super) cursors: Vec<u32>,
-    pub(super) cells: Vec<u64>,
-    pub(super) tags: Vec<u8>,
-}
-
-pub(super) struct ShredStep {
-    pub(super) holds: Holds,
-    /// The number of its first column. A value has one column. An array has two: the first is for
-    /// the lengths, and the second for the elements. The first is empty in chunks whose arrays all
-    /// have one length. An object has none.
-    pub(super) column: usize,
-    /// The summary of its values; of an array that of the elements.
-    pub(super) values: Summary,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Holds {
-    Value,
-    Array,
-    /// An object with this key list.
-    Object(u32),
 }
 
 /// Whether a tag is that of a value that is neither a container nor a part of one.
@@ -185,19 +204,13 @@ pub(super) fn is_plain(tag: u8) -> bool {
 impl Default for Shred {
     fn default() -> Self {
         Shred {
-            start: 0,
-            from: 0,
             due: usize::MAX,
-            steps: Vec::new(),
-            columns: 0,
-            chunks: Vec::new(),
-            ends: Vec::new(),
-            rows: 0,
-            scratch: Scratch::default(),
             events: Vec::new(),
             next: usize::MAX,
-            expected: Vec::new(),
-            whole: 0,
+            rows: 0,
+            columns: Vec::new(),
+            used: 0,
+            cursors: Vec::new(),
         }
     }
 }
@@ -205,43 +218,55 @@ impl Default for Shred {
 impl Shred {
     /// A new outermost array begins, its rows at this place.
     pub(super) fn restart(&mut self, start: usize) {
-        (self.start, self.from, self.due) = (start, start, start + CHUNK);
-        (self.columns, self.rows, self.next, self.whole) = (0, 0, usize::MAX, 0);
-        self.steps.clear();
-        self.chunks.clear();
-        self.ends.clear();
+        self.stop();
+        self.due = start + ENOUGH;
+    }
+
+    /// Forgets the rows, and takes none apart any more.
+    pub(super) fn stop(&mut self) {
+        (self.due, self.next, self.rows, self.used) = (usize::MAX, usize::MAX, 0, 0);
         self.events.clear();
     }
 
-    pub(super) fn stop(&mut self) {
-        self.restart(0);
-        self.due = usize::MAX;
+    /// Gives back the memory that serves later arrays, if there is room for more values in it.
+    pub(super) fn release(&mut self, places: usize) {
+        let room = self.columns.iter().map(|values| values.cells.capacity());
+        if self.cursors.capacity() + room.sum::<usize>() > places {
+            (self.columns, self.cursors) = (Vec::new(), Vec::new());
+        }
+    }
+
+    /// Count of the values, and of the arrays that they lie in.
+    pub(super) fn count(&self) -> usize {
+        self.columns[..self.used].iter().map(|values| values.count + values.ends.len()).sum()
+    }
+
+    /// The values at these places, which are in a column or one behind the other on the stack. `None`
+    /// if they are listed.
+    pub(super) fn run_of<'v>(&'v self, places: Places, stack: CellRun<'v>) -> Option<CellRun<'v>> {
+        match places {
+            Places::Run(start, count) => Some(stack.part(start, count)),
+            Places::Shredded(column, _) => Some(self.columns[column as usize].run()),
+            Places::Listed(..) => None,
+        }
+    }
+
+    /// Takes room for more values of each column: `more_like` says how many for so many.
+    pub(super) fn expect(&mut self, more_like: impl Fn(usize) -> usize) {
+        for values in &mut self.columns[..self.used] {
+            expect_values(&mut values.tags, &mut values.cells, more_like(values.count));
+        }
     }
 
     /// Bytes of memory.
     pub(super) fn kept_bytes(&self) -> usize {
-        let Scratch { cursors, cells, tags } = &self.scratch;
-        memory(&self.steps)
-            + memory(&self.chunks)
-            + memory(&self.ends)
-            + memory(&self.events)
-            + memory(cursors)
-            + memory(cells)
-            + memory(tags)
-            + self.expected.iter().map(Values::kept_bytes).sum::<usize>()
+        memory(&self.events)
+            + memory(&self.cursors)
+            + memory(&self.columns)
+            + self.columns.iter().map(Values::kept_bytes).sum::<usize>()
     }
 
-    /// The places of a column's values, chunk by chunk.
-    pub(super) fn runs(&self, column: usize) -> impl Iterator<Item = Range<usize>> + Clone + '_ {
-        let mut start = self.start;
-        self.ends.chunks(self.columns.max(1)).map(move |ends| {
-            let from = if column == 0 { start } else { ends[column - 1] as usize };
-            start = ends[ends.len() - 1] as usize;
-            from..ends[column] as usize
-        })
-    }
-
-    /// Learns the steps of the row at `at`. False if such rows cannot be taken apart.
+    /// Learns the events of the row at `at`. False if such rows cannot be taken apart.
     pub(super) fn learn(
         &mut self,
         lists: &[KeyList],
@@ -250,60 +275,70 @@ impl Shred {
         at: usize,
         depth: usize,
     ) -> bool {
-        let column = self.columns;
-        // If its members are objects, it may become a map, though others like it become rows.
-        let is_wide = |at: usize| lists[cells[at] as u32 as usize].is_wide();
-        if tags[at] == TAG_WAITING_OBJECT
-            && is_wide(at)
-            && children(tags, cells, at).any(|at| tags[at] == TAG_WAITING_OBJECT)
-        {
+        if depth == MAX_COLUMN_DEPTH {
             return false;
         }
-        let (holds, columns) = match tags[at] {
-            TAG_WAITING_OBJECT if cells[at] >> 32 != 0 => (Holds::Object(cells[at] as u32), 0),
-            TAG_WAITING_ARRAY if children(tags, cells, at).all(|at| is_plain(tags[at])) => {
-                (Holds::Array, 2)
+        let mut members = children(tags, cells, at);
+        match tags[at] {
+            TAG_WAITING_OBJECT if cells[at] >> 32 != 0 => {
+                let list = cells[at] as u32;
+                // If its members are objects, it may become a map, though others like it become
+                // rows.
+                let is_wide = lists[list as usize].is_wide();
+                if is_wide && members.any(|at| tags[at] == TAG_WAITING_OBJECT) {
+                    return false;
+                }
+                self.events.push(Event::BeginObject(list));
+                // The key lists that its keys make, the last one first.
+                let parent = |&list: &u32| Some(lists[list as usize].parent);
+                let keys = core::iter::successors(Some(list), parent);
+                let keys: Vec<u32> = keys.take_while(|&list| list != 0).collect();
+                for (&key, at) in keys.iter().rev().zip(children(tags, cells, at)) {
+                    self.events.push(Event::Key(key));
+                    if !self.learn(lists, tags, cells, at, depth + 1) {
+                        return false;
+                    }
+                }
+                self.events.push(Event::EndObject);
             }
-            tag if is_plain(tag) => (Holds::Value, 1),
+            TAG_WAITING_ARRAY if members.all(|at| is_plain(tags[at])) => {
+                let elements = Event::Elements(self.add_column());
+                self.events.extend([Event::BeginArray, elements]);
+            }
+            tag if is_plain(tag) => {
+                let value = Event::Value(self.add_column());
+                self.events.push(value);
+            }
             _ => return false,
-        };
-        self.columns += columns;
-        self.steps.push(ShredStep { holds, column, values: Summary::default() });
-        depth < MAX_COLUMN_DEPTH
-            && (!matches!(holds, Holds::Object(_))
-                || children(tags, cells, at)
-                    .all(|at| self.learn(lists, tags, cells, at, depth + 1)))
+        }
+        true
     }
 
-    /// Finds the rows that wait. Returns how many.
-    pub(super) fn find_rows(&mut self, tags: &[u8], cells: &[u64]) -> Result<usize> {
-        let rows = || run(tags, cells, self.from, cells.len());
-        let cursors = &mut self.scratch.cursors;
-        cursors.clear();
-        make_room_for(cursors, rows().count())?;
-        cursors.extend(rows().map(|at| at as u32));
-        Ok(cursors.len())
+    fn add_column(&mut self) -> u32 {
+        match self.columns.get_mut(self.used) {
+            Some(values) => values.clear(),
+            None => self.columns.push(Values::default()),
+        }
+        self.used += 1;
+        self.used as u32 - 1
     }
 
-    /// Room to note where a chunk's columns end.
-    pub(super) fn make_room_for_chunk(&mut self) -> Result<()> {
-        make_room(&mut self.chunks)?;
-        make_room_for(&mut self.ends, self.columns)
+    /// Finds the rows that wait from `start` on. Returns how many.
+    pub(super) fn find_rows(&mut self, tags: &[u8], cells: &[u64], start: usize) -> Result<usize> {
+        let rows = || run(tags, cells, start, cells.len());
+        self.cursors.clear();
+        make_room_for(&mut self.cursors, rows().count())?;
+        self.cursors.extend(rows().map(|at| at as u32));
+        Ok(self.cursors.len())
     }
 
-    /// Takes the rows that wait apart, into the scratch; false where they are not alike.
+    /// Puts the values of the rows that were found into columns. False where they are not alike.
     pub(super) fn take_apart(&mut self, tags: &[u8], cells: &[u64]) -> Result<bool> {
-        self.make_room_for_chunk()?;
-        let Scratch { cursors, cells: out, tags: out_tags } = &mut self.scratch;
-        out.clear();
-        out_tags.clear();
-        // They have as many places then as they have now, or fewer.
-        make_room_for(out, cells.len() - self.from)?;
-        make_room_for(out_tags, cells.len() - self.from)?;
-        for step in &mut self.steps {
-            let mut alike = true;
-            let begin = match step.holds {
-                Holds::Object(list) => {
+        let Shred { events, columns, cursors, .. } = self;
+        for event in events {
+            let alike = match *event {
+                Event::BeginObject(list) => {
+                    let mut alike = true;
                     for cursor in cursors.iter_mut() {
                         let at = *cursor as usize;
                         alike &= tags[at] == TAG_WAITING_OBJECT
@@ -311,186 +346,153 @@ impl Shred {
                             && cells[at] >> 32 != 0;
                         *cursor += 2;
                     }
-                    if !alike {
-                        return Ok(false);
-                    }
-                    continue;
+                    alike
                 }
-                Holds::Value => {
-                    let begin = out.len();
-                    out.extend(cursors.iter().map(|&at| cells[at as usize]));
-                    out_tags.extend(cursors.iter_mut().map(|cursor| {
+                Event::Value(column) => {
+                    let places = cursors.iter_mut().map(|cursor| {
                         *cursor += 1;
-                        tags[*cursor as usize - 1]
-                    }));
-                    begin
+                        *cursor as usize - 1
+                    });
+                    columns[column as usize].extend(tags, cells, places)?
                 }
-                Holds::Array => {
-                    let length = |&at: &u32| cells[at as usize] as u32;
-                    if !cursors.iter().all(|&at| tags[at as usize] == TAG_WAITING_ARRAY) {
-                        return Ok(false);
-                    }
-                    if cursors.iter().any(|at| length(at) != length(&cursors[0])) {
-                        out.extend(cursors.iter().map(|at| length(at) as u64));
-                        out_tags.resize(out.len(), TAG_HOLE);
-                    }
-                    let begin = out.len();
-                    self.ends.push((self.from + begin) as u32);
+                Event::BeginArray => {
+                    cursors.iter().all(|&at| tags[at as usize] == TAG_WAITING_ARRAY)
+                }
+                Event::Elements(column) => {
+                    let values = &mut columns[column as usize];
+                    let length = |&at: &u32| cells[at as usize] as u32 as usize;
+                    values.make_room_for(cursors.iter().map(length).sum())?;
+                    make_room_for(&mut values.ends, cursors.len())?;
+                    let mut alike = true;
                     for cursor in cursors.iter_mut() {
-                        let at = *cursor as usize;
-                        let end = at + 1 + length(cursor) as usize;
-                        // A few elements: not worth a call to copy them.
-                        out.extend(cells[at + 1..end].iter().copied());
-                        out_tags.extend(tags[at + 1..end].iter().copied());
+                        let begin = *cursor as usize + 1;
+                        let end = begin + length(cursor);
+                        alike &= values.extend(tags, cells, begin..end)?;
+                        values.ends.push(values.count as u32);
                         *cursor = end as u32;
                     }
-                    begin
+                    alike
                 }
+                Event::Key(_) | Event::EndObject => true,
             };
-            for (&tag, &cell) in out_tags[begin..].iter().zip(&out[begin..]) {
-                alike &= is_plain(tag);
-                step.values.add(tag, cell);
-            }
             if !alike {
                 return Ok(false);
             }
-            self.ends.push((self.from + out.len()) as u32);
         }
-        self.chunks.push(cursors.len() as u32);
-        self.rows += cursors.len() as u32;
+        self.rows = self.cursors.len();
         Ok(true)
     }
 
+    // --- planning -----------------------------------------------------------
+
     /// The plan for all rows as one array; `None` where it is not all columns.
     pub(super) fn plan(&self, planner: &mut Planner<'_>) -> Option<Plan> {
-        self.column(planner, &mut 0, 0).map(|(plan, _)| plan)
+        self.column(planner, &mut self.events.iter(), 0).map(|(plan, _)| plan)
     }
 
-    /// The plan of the step at `at`, and the least size of its containers as records and plain
-    /// arrays. `at` is then behind the steps within it.
+    /// The plan of the value whose events come next, and the least size of its containers as
+    /// records and plain arrays.
     fn column(
         &self,
         planner: &mut Planner<'_>,
-        at: &mut usize,
+        events: &mut core::slice::Iter<'_, Event>,
         depth: usize,
     ) -> Option<(Plan, u64)> {
-        let from = *at;
-        let step = self.steps.get(from)?;
-        *at += 1;
-        let (tag, least, nested) = match step.holds {
-            Holds::Value => return Some((self.leaf(planner, step.column, &step.values), 0)),
-            Holds::Object(list) => {
+        let own = events.as_slice();
+        let (tag, least, nested) = match *events.next()? {
+            Event::Value(column) => {
+                let values = &self.columns[column as usize];
+                return Some((Self::leaf(planner, column, values, &Self::summary(values)), 0));
+            }
+            Event::BeginObject(list) => {
                 let keys = planner.path(list);
                 let mut columns = Vec::with_capacity(keys.len());
                 let mut least = self.objects_size(keys.len() as u32);
+                // Each key has its event, and the object's end.
                 for _ in &keys {
-                    let (column, within) = self.column(planner, at, depth + 1)?;
+                    events.next();
+                    let (column, within) = self.column(planner, events, depth + 1)?;
                     columns.push(column);
                     least += within;
                 }
+                events.next();
                 (TAG_OBJECT, least, Planner::struct_of(keys, columns, false, None))
             }
-            Holds::Array => {
-                let (length, ends) = self.lengths(planner.cells, step);
-                if step.values.count == 0 && self.rows < 4 {
-                    return None;
-                }
-                let least = self.least_arrays_size(step, length, &ends);
-                let elements = self.leaf(planner, step.column + 1, &step.values);
-                let nested = Planner::list_of(elements, length.is_some(), ends);
-                (TAG_ARRAY, least, nested)
+            _ => {
+                let Some(&Event::Elements(column)) = events.next() else { return None };
+                let values = &self.columns[column as usize];
+                let (length, summary) = (values.fixed_length(), Self::summary(values));
+                let least = self.least_arrays_size(values, length, &summary);
+                let elements = Self::leaf(planner, column, values, &summary);
+                let ends = if length.is_some() { Vec::new() } else { values.ends.clone() };
+                (TAG_ARRAY, least, Planner::list_of(elements, length.is_some(), ends))
             }
         };
-        let summary = Summary::containers(tag, self.rows);
-        let (mut values, places) =
-            (Gathered { summary, plain: least }, Places::Shredded(0, self.rows));
+        let rows = self.rows as u32;
+        let summary = Summary::containers(tag, rows);
+        // No slot of a struct or list is looked at, so the column does not matter.
+        let (mut values, places) = (Gathered { summary, plain: least }, Places::Shredded(0, rows));
         if nested.size > planner.plain(&values, places).size {
-            values.plain = self.steps[from..*at].iter().map(|step| self.size(planner, step)).sum();
+            let own = &own[..own.len() - events.len()];
+            values.plain = own.iter().map(|&event| self.size(planner, event)).sum();
         }
         let (plain, may) = (planner.plain(&values, places), planner.may_nest(&summary, depth));
         let plan = planner.smaller(plain, &summary, may.then_some(nested));
         (!plan.waits).then_some((plan, values.plain))
     }
 
+    fn summary(values: &Values) -> Summary {
+        let CellRun { tags, cells } = values.run();
+        let mut summary = Summary::default();
+        summary.add_all(tags, cells);
+        summary
+    }
+
     /// The plan of a column without containers.
-    fn leaf(&self, planner: &mut Planner<'_>, column: usize, summary: &Summary) -> Plan {
-        let values = Gathered { summary: *summary, plain: 0 };
-        let plan = planner.plain(&values, Places::Shredded(column, summary.count));
-        let (tags, cells) = (planner.tags, planner.cells);
-        let run = |run: Range<usize>| CellRun { tags: &tags[run.clone()], cells: &cells[run] };
+    fn leaf(planner: &mut Planner<'_>, column: u32, values: &Values, summary: &Summary) -> Plan {
+        let gathered = Gathered { summary: *summary, plain: 0 };
+        let plan = planner.plain(&gathered, Places::Shredded(column, summary.count));
         match planner.may_be_text(summary) {
-            true => planner.text(plan, summary, self.runs(column).map(run)),
+            true => planner.text(plan, summary, values.run()),
             false => plan,
         }
     }
 
     /// Bytes of an object in each row, of so many members, by themselves.
     fn objects_size(&self, members: u32) -> u64 {
-        u64::from(self.rows) * object_size(members)
+        self.rows as u64 * object_size(members)
     }
 
-    /// The least size of a step's arrays by themselves. To measure each by its values takes long,
-    /// and most lists take fewer bytes than this.
-    fn least_arrays_size(&self, step: &ShredStep, length: Option<u32>, ends: &[u32]) -> u64 {
+    /// The least size of arrays by themselves. To measure each by its values takes long, and most
+    /// lists take fewer bytes than this.
+    fn least_arrays_size(&self, values: &Values, length: Option<u32>, summary: &Summary) -> u64 {
         let array = |length: u32| {
-            ARRAY_SIZE as u64 + round_up((u64::from(length) * step.values.least_bits()).div_ceil(8))
+            ARRAY_SIZE as u64 + round_up((u64::from(length) * summary.least_bits()).div_ceil(8))
         };
         match length {
-            Some(length) => u64::from(self.rows) * array(length),
-            None => {
-                let begins = core::iter::once(&0).chain(ends);
-                ends.iter().zip(begins).map(|(end, begin)| array(end - begin)).sum()
-            }
+            Some(length) => self.rows as u64 * array(length),
+            None => values.lengths().map(array).sum(),
         }
     }
 
-    /// The size of a step's containers as records and plain arrays, without those of steps within
-    /// it.
+    /// The size of the containers that begin with an event, as records and plain arrays, without
+    /// those within them.
     #[cold]
-    fn size(&self, planner: &Planner<'_>, step: &ShredStep) -> u64 {
-        match step.holds {
-            Holds::Value => 0,
-            Holds::Object(list) => self.objects_size(planner.lists[list as usize].depth.into()),
-            Holds::Array => {
-                let (length, ends) = self.lengths(planner.cells, step);
-                let mut places = self.runs(step.column + 1).flatten();
-                let lengths = (0..self.rows as usize).map(|row| match length {
-                    Some(length) => length,
-                    None => ends[row] - row.checked_sub(1).map_or(0, |before| ends[before]),
-                });
-                let sizes = lengths.map(|length| {
-                    let mut elements = Summary::default();
-                    for at in places.by_ref().take(length as usize) {
-                        elements.add(planner.tags[at], planner.cells[at]);
-                    }
-                    elements.array_size(planner.min_width)
+    fn size(&self, planner: &Planner<'_>, event: Event) -> u64 {
+        match event {
+            Event::BeginObject(list) => {
+                self.objects_size(planner.lists[list as usize].depth.into())
+            }
+            Event::Elements(column) => {
+                let values = &self.columns[column as usize];
+                let CellRun { tags, cells } = values.run();
+                let arrays = (0..self.rows).map(|row| values.array(row));
+                let sizes = arrays.map(|array| {
+                    Summary::size_of_array(&tags[array.clone()], &cells[array], planner.min_width)
                 });
                 sizes.sum()
             }
+            _ => 0,
         }
-    }
-
-    /// The length of all arrays of a step, or else where each ends among the elements.
-    fn lengths(&self, cells: &[u64], step: &ShredStep) -> (Option<u32>, Vec<u32>) {
-        let chunks = self.chunks.iter().zip(self.runs(step.column));
-        let chunks = chunks.zip(self.runs(step.column + 1));
-        let length = step.values.count / self.rows;
-        let equal = |((&rows, lengths), elements): ((&u32, Range<usize>), Range<usize>)| {
-            lengths.is_empty() && elements.len() == rows as usize * length as usize
-        };
-        if length > 0 && chunks.clone().all(equal) {
-            return (Some(length), Vec::new());
-        }
-        let (mut ends, mut end) = (Vec::with_capacity(self.rows as usize), 0);
-        for ((&rows, lengths), elements) in chunks {
-            for row in 0..rows as usize {
-                end += match cells[lengths.clone()].get(row) {
-                    Some(&length) => length as u32,
-                    None => elements.len() as u32 / rows,
-                };
-                ends.push(end);
-            }
-        }
-        (None, ends)
     }
 }

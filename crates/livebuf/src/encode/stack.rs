@@ -8,8 +8,6 @@
 //! object:  [key list | count of places]  [bytes as a record]  values ...
 //! ```
 
-use core::ops::Range;
-
 /// A tensor that became part of a column.
 pub(super) const TAG_ABSORBED_TENSOR: u8 = 0xEC;
 /// The tag of a tensor within an array. The cell is its number among those that wait.
@@ -77,11 +75,22 @@ pub(super) fn run<'t>(
     })
 }
 
-/// Tags and cells of places that lie one behind the other.
-pub(super) fn pairs<'v>(
-    tags: &'v [u8],
-    cells: &'v [u64],
-    run: Range<usize>,
-) -> impl ExactSizeIterator<Item = (u8, u64)> + Clone + 'v {
-    tags[run.clone()].iter().copied().zip(cells[run].iter().copied())
+/// Tags and cells of values that lie one behind the other.
+#[derive(Clone, Copy)]
+pub(super) struct CellRun<'v> {
+    pub(super) tags: &'v [u8],
+    pub(super) cells: &'v [u64],
+}
+
+impl<'v> CellRun<'v> {
+    /// So many of them, from `start` on.
+    pub(super) fn part(self, start: u32, count: u32) -> CellRun<'v> {
+        let part = start as usize..(start + count) as usize;
+        CellRun { tags: &self.tags[part.clone()], cells: &self.cells[part] }
+    }
+
+    #[inline]
+    pub(super) fn values(self) -> impl ExactSizeIterator<Item = (u8, u64)> + Clone + 'v {
+        self.tags.iter().copied().zip(self.cells.iter().copied())
+    }
 }
