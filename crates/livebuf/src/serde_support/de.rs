@@ -236,13 +236,25 @@ fn visit_number_text<'de, V: Visitor<'de>>(text: &str, wide: bool, visitor: V) -
 }
 
 macro_rules! numbers {
-    ($($method:ident)+) => {
+    ($wide:literal: $($method:ident)+) => {
         $(
             #[inline]
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-                self.visit_number(false, visitor)
+                self.visit_number($wide, visitor)
             }
         )+
+    };
+}
+
+/// Types that are read as another one is. Their names and lengths do not matter.
+macro_rules! read_as {
+    ($($other:ident: $($method:ident($($argument:ty),*))+;)+) => {
+        $($(
+            #[inline]
+            fn $method<V: Visitor<'de>>(self, $(_: $argument,)* visitor: V) -> Result<V::Value> {
+                self.$other(visitor)
+            }
+        )+)+
     };
 }
 
@@ -265,18 +277,18 @@ impl<'de, M: Mode> de::Deserializer<'de> for ValueDeserializer<'de, '_, M> {
         }
     }
 
-    numbers!(
+    numbers!(false:
         deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
         deserialize_f32 deserialize_f64
     );
+    numbers!(true: deserialize_i128 deserialize_u128);
 
-    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.visit_number(true, visitor)
-    }
-
-    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.visit_number(true, visitor)
+    read_as! {
+        deserialize_str: deserialize_char() deserialize_string() deserialize_identifier();
+        deserialize_bytes: deserialize_byte_buf();
+        deserialize_unit: deserialize_unit_struct(&'static str);
+        deserialize_seq: deserialize_tuple(usize) deserialize_tuple_struct(&'static str, usize);
     }
 
     #[inline]
@@ -285,10 +297,6 @@ impl<'de, M: Mode> de::Deserializer<'de> for ValueDeserializer<'de, '_, M> {
             Some(value) => visitor.visit_bool(value),
             None => Err(self.invalid_type(&visitor)),
         }
-    }
-
-    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.deserialize_str(visitor)
     }
 
     #[inline]
@@ -300,11 +308,6 @@ impl<'de, M: Mode> de::Deserializer<'de> for ValueDeserializer<'de, '_, M> {
         }
     }
 
-    #[inline]
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.deserialize_str(visitor)
-    }
-
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.value.kind() {
             Kind::Bytes => visitor.visit_borrowed_bytes(self.bytes()?),
@@ -314,10 +317,6 @@ impl<'de, M: Mode> de::Deserializer<'de> for ValueDeserializer<'de, '_, M> {
         }
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.deserialize_bytes(visitor)
-    }
-
     #[inline]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         if self.value.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
@@ -325,14 +324,6 @@ impl<'de, M: Mode> de::Deserializer<'de> for ValueDeserializer<'de, '_, M> {
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         if self.value.is_null() { visitor.visit_unit() } else { Err(self.invalid_type(&visitor)) }
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value> {
-        self.deserialize_unit(visitor)
     }
 
     #[inline]
@@ -356,19 +347,6 @@ impl<'de, M: Mode> de::Deserializer<'de> for ValueDeserializer<'de, '_, M> {
             }
             _ => Err(self.invalid_type(&visitor)),
         }
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value> {
-        self.deserialize_seq(visitor)
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _length: usize,
-        visitor: V,
-    ) -> Result<V::Value> {
-        self.deserialize_seq(visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -406,11 +384,6 @@ impl<'de, M: Mode> de::Deserializer<'de> for ValueDeserializer<'de, '_, M> {
             _ => return Err(self.invalid_type(&"string or object")),
         };
         visitor.visit_enum(Variant { variant, value })
-    }
-
-    #[inline]
-    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.deserialize_str(visitor)
     }
 
     /// What is ignored is not walked.
@@ -711,19 +684,12 @@ impl<'de> de::Deserializer<'de> for KeyText<'de> {
         visitor.visit_borrowed_str(self.0)
     }
 
-    numbers!(
+    numbers!(false:
         deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
         deserialize_f32 deserialize_f64
     );
-
-    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.visit_number(true, visitor)
-    }
-
-    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.visit_number(true, visitor)
-    }
+    numbers!(true: deserialize_i128 deserialize_u128);
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.0 {

@@ -67,22 +67,18 @@ impl SerdeError {
     }
 
     #[cold]
-    pub(crate) fn below_key(self, key: &str) -> Self {
-        self.below(key)
+    pub(crate) fn below_index(self, index: usize) -> Self {
+        self.below_key(&index.to_string())
     }
 
     #[cold]
-    pub(crate) fn below_index(self, index: usize) -> Self {
-        self.below(&index.to_string())
-    }
-
-    fn below(mut self, token: &str) -> Self {
+    pub(crate) fn below_key(mut self, key: &str) -> Self {
         let pointer = &mut self.0.pointer;
         if pointer.starts_with('…') {
             return self;
         }
-        if pointer.len() + token.len() < MAX_POINTER {
-            let token = token.replace('~', "~0").replace('/', "~1");
+        if pointer.len() + key.len() < MAX_POINTER {
+            let token = key.replace('~', "~0").replace('/', "~1");
             pointer.insert_str(0, &token);
             pointer.insert(0, '/');
         } else {

@@ -27,17 +27,12 @@ impl Number {
         }
         // As in serde_json, `-0` is a float.
         if text != "-0" && !text.contains(['.', 'e', 'E']) {
-            if let Ok(value) = text.parse() {
-                return Ok(Number::U64(value));
-            }
-            if let Ok(value) = text.parse() {
-                return Ok(Number::I64(value));
-            }
-            if let Ok(value) = text.parse() {
-                return Ok(Number::U128(value));
-            }
-            if let Ok(value) = text.parse() {
-                return Ok(Number::I128(value));
+            let integer = (text.parse().map(Number::U64))
+                .or_else(|_| text.parse().map(Number::I64))
+                .or_else(|_| text.parse().map(Number::U128))
+                .or_else(|_| text.parse().map(Number::I128));
+            if let Ok(integer) = integer {
+                return Ok(integer);
             }
         }
         match text.parse::<f64>() {

@@ -83,6 +83,16 @@ pub(crate) const NUMBER_TOKEN: &str = "$serde_json::private::Number";
 /// The same of raw JSON text (`serde_json::value::RawValue`).
 const RAW_TOKEN: &str = "$serde_json::private::RawValue";
 
+macro_rules! numbers {
+    ($($method:ident($type:ty) => $event:ident;)+) => {
+        $(
+            fn $method(self, value: $type) -> Result<(), SerdeError> {
+                Ok(self.$event(value.into())?)
+            }
+        )+
+    };
+}
+
 impl<'e> ser::Serializer for &'e mut Encoder {
     type Ok = ();
     type Error = SerdeError;
@@ -94,24 +104,21 @@ impl<'e> ser::Serializer for &'e mut Encoder {
     type SerializeStruct = Members<'e>;
     type SerializeStructVariant = Members<'e>;
 
+    numbers! {
+        serialize_i8(i8) => i64;
+        serialize_i16(i16) => i64;
+        serialize_i32(i32) => i64;
+        serialize_i64(i64) => i64;
+        serialize_u8(u8) => u64;
+        serialize_u16(u16) => u64;
+        serialize_u32(u32) => u64;
+        serialize_u64(u64) => u64;
+        serialize_f32(f32) => f64;
+        serialize_f64(f64) => f64;
+    }
+
     fn serialize_bool(self, value: bool) -> Result<(), SerdeError> {
         Ok(self.bool(value)?)
-    }
-
-    fn serialize_i8(self, value: i8) -> Result<(), SerdeError> {
-        Ok(self.i64(value.into())?)
-    }
-
-    fn serialize_i16(self, value: i16) -> Result<(), SerdeError> {
-        Ok(self.i64(value.into())?)
-    }
-
-    fn serialize_i32(self, value: i32) -> Result<(), SerdeError> {
-        Ok(self.i64(value.into())?)
-    }
-
-    fn serialize_i64(self, value: i64) -> Result<(), SerdeError> {
-        Ok(self.i64(value)?)
     }
 
     fn serialize_i128(self, value: i128) -> Result<(), SerdeError> {
@@ -122,35 +129,11 @@ impl<'e> ser::Serializer for &'e mut Encoder {
         }
     }
 
-    fn serialize_u8(self, value: u8) -> Result<(), SerdeError> {
-        Ok(self.u64(value.into())?)
-    }
-
-    fn serialize_u16(self, value: u16) -> Result<(), SerdeError> {
-        Ok(self.u64(value.into())?)
-    }
-
-    fn serialize_u32(self, value: u32) -> Result<(), SerdeError> {
-        Ok(self.u64(value.into())?)
-    }
-
-    fn serialize_u64(self, value: u64) -> Result<(), SerdeError> {
-        Ok(self.u64(value)?)
-    }
-
     fn serialize_u128(self, value: u128) -> Result<(), SerdeError> {
         match u64::try_from(value) {
             Ok(value) => Ok(self.u64(value)?),
             Err(_) => Ok(self.number_text(&value.to_string())?),
         }
-    }
-
-    fn serialize_f32(self, value: f32) -> Result<(), SerdeError> {
-        Ok(self.f64(value.into())?)
-    }
-
-    fn serialize_f64(self, value: f64) -> Result<(), SerdeError> {
-        Ok(self.f64(value)?)
     }
 
     fn serialize_char(self, value: char) -> Result<(), SerdeError> {
@@ -461,6 +444,17 @@ macro_rules! integer_keys {
     };
 }
 
+/// Methods for values that are no keys.
+macro_rules! bad_keys {
+    ($($found:literal: $method:ident($($type:ty),*) -> $ok:ty;)+) => {
+        $(
+            fn $method(self, $(_: $type),*) -> Result<$ok, SerdeError> {
+                bad_key($found)
+            }
+        )+
+    };
+}
+
 impl ser::Serializer for Text<'_> {
     type Ok = ();
     type Error = SerdeError;
@@ -509,24 +503,8 @@ impl ser::Serializer for Text<'_> {
         self.serialize_str(value.encode_utf8(&mut [0; 4]))
     }
 
-    fn serialize_bytes(self, _value: &[u8]) -> Result<(), SerdeError> {
-        bad_key("bytes")
-    }
-
-    fn serialize_none(self) -> Result<(), SerdeError> {
-        bad_key("null")
-    }
-
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), SerdeError> {
         value.serialize(self)
-    }
-
-    fn serialize_unit(self) -> Result<(), SerdeError> {
-        bad_key("null")
-    }
-
-    fn serialize_unit_struct(self, _name: &'static str) -> Result<(), SerdeError> {
-        bad_key("null")
     }
 
     fn serialize_unit_variant(
@@ -556,52 +534,20 @@ impl ser::Serializer for Text<'_> {
         bad_key("an object")
     }
 
-    fn serialize_seq(self, _length: Option<usize>) -> Result<Self::SerializeSeq, SerdeError> {
-        bad_key("an array")
-    }
-
-    fn serialize_tuple(self, _length: usize) -> Result<Self::SerializeTuple, SerdeError> {
-        bad_key("an array")
-    }
-
-    fn serialize_tuple_struct(
-        self,
-        _name: &'static str,
-        _length: usize,
-    ) -> Result<Self::SerializeTupleStruct, SerdeError> {
-        bad_key("an array")
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _name: &'static str,
-        _index: u32,
-        _variant: &'static str,
-        _length: usize,
-    ) -> Result<Self::SerializeTupleVariant, SerdeError> {
-        bad_key("an object")
-    }
-
-    fn serialize_map(self, _length: Option<usize>) -> Result<Self::SerializeMap, SerdeError> {
-        bad_key("an object")
-    }
-
-    fn serialize_struct(
-        self,
-        _name: &'static str,
-        _length: usize,
-    ) -> Result<Self::SerializeStruct, SerdeError> {
-        bad_key("an object")
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _name: &'static str,
-        _index: u32,
-        _variant: &'static str,
-        _length: usize,
-    ) -> Result<Self::SerializeStructVariant, SerdeError> {
-        bad_key("an object")
+    bad_keys! {
+        "bytes": serialize_bytes(&[u8]) -> ();
+        "null": serialize_none() -> ();
+        "null": serialize_unit() -> ();
+        "null": serialize_unit_struct(&'static str) -> ();
+        "an array": serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        "an array": serialize_tuple(usize) -> Self::SerializeTuple;
+        "an array": serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        "an object": serialize_tuple_variant(&'static str, u32, &'static str, usize)
+            -> Self::SerializeTupleVariant;
+        "an object": serialize_map(Option<usize>) -> Self::SerializeMap;
+        "an object": serialize_struct(&'static str, usize) -> Self::SerializeStruct;
+        "an object": serialize_struct_variant(&'static str, u32, &'static str, usize)
+            -> Self::SerializeStructVariant;
     }
 }
 
