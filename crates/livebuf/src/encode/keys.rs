@@ -349,12 +349,19 @@ impl Keys {
     /// hash the text.
     #[inline]
     fn child_of(&self, node: u32, text: &[u8]) -> Option<u32> {
+        self.find_listed(node, |found| {
+            usize::from(found.length) == text.len()
+                && self.text.get(found.start as usize..).is_some_and(|key| key.starts_with(text))
+        })
+    }
+
+    /// A child of `node`, of those that are listed there.
+    #[inline]
+    fn find_listed(&self, node: u32, is_it: impl Fn(&KeyList) -> bool) -> Option<u32> {
         let mut child = self.lists[node as usize].last;
         while child != 0 {
             let found = &self.lists[child as usize];
-            if usize::from(found.length) == text.len()
-                && self.text.get(found.start as usize..)?.starts_with(text)
-            {
+            if is_it(found) {
                 return Some(child);
             }
             child = found.sibling;
@@ -420,15 +427,8 @@ impl Keys {
 
     /// The child of `node` by this key, if it was met.
     fn find_child(&self, node: u32, key: u32) -> Option<u32> {
-        let mut child = self.lists[node as usize].last;
-        while child != 0 {
-            let found = &self.lists[child as usize];
-            if found.key == key {
-                return Some(child);
-            }
-            child = found.sibling;
-        }
-        self.child_in_index(node, key)
+        let listed = self.find_listed(node, |found| found.key == key);
+        listed.or_else(|| self.child_in_index(node, key))
     }
 
     /// The same, of those that are not listed at the node.

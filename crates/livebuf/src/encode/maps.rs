@@ -9,7 +9,7 @@ use super::encoder::{Anew, Encoder, Frame, State, sequence};
 use super::options::DuplicateKeys;
 use super::room::{make_room, make_room_for};
 use super::stack::{TAG_WAITING_OBJECT, run};
-use super::texts::settle;
+use super::texts::put_tagged;
 use crate::block::column_type::ColumnType;
 use crate::block::map::{self, Keys, Map};
 use crate::block::walk::{Cursor, Node};
@@ -263,14 +263,8 @@ impl<S: Storage> Encoder<S> {
     fn write_cells(&mut self, start: usize, count: u32) -> Result<u32> {
         let (home, _) = self.out.grow(MAP_SIZE as usize)?;
         let (data, place) = self.out.grow(tagged_size(count.into()) as usize)?;
-        for index in 0..count {
-            let (at, cell) = (start + index as usize, cell_at(index) as usize);
-            let position = data + cell as u32;
-            let (tag, value) =
-                settle(&mut self.texts.list, self.tags[at], self.cells[at], position);
-            place[tag_at(index) as usize] = tag;
-            place[cell..cell + 8].copy_from_slice(&value.to_le_bytes());
-        }
+        let (tags, cells) = (&self.tags[start..], &self.cells[start..]);
+        put_tagged(&mut self.texts.list, place, data, tags, cells);
         self.put_header(home + MAP_VALUES, ColumnType::Cells, GAPS_NONE, count, data);
         Ok(home)
     }

@@ -35,6 +35,15 @@ impl<S: Storage> Output<S> {
         }
     }
 
+    /// The same for an owned span. At a multiple of eight it would own padding (FORMAT 3.3).
+    #[inline]
+    fn grow_owned(&mut self, size: usize) -> Result<(u32, &mut [u8])> {
+        if self.used.is_multiple_of(8) && !size.is_multiple_of(8) {
+            self.grow(1)?;
+        }
+        self.grow(size)
+    }
+
     #[cold]
     pub(super) fn reserve(&mut self, end: u64) -> Result<()> {
         if end > self.limit {
@@ -66,21 +75,14 @@ impl<S: Storage> Output<S> {
         if length > limit as usize {
             return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit.into()));
         }
-        // An owned span at a multiple of eight would own padding (FORMAT 3.3).
-        if self.used.is_multiple_of(8) && !length.is_multiple_of(8) {
-            self.grow(1)?;
-        }
-        let (offset, place) = self.grow(length)?;
+        let (offset, place) = self.grow_owned(length)?;
         copy(place, text);
         Ok(span_at(offset, length as u32, true))
     }
 
     /// Appends a copy of bytes that are written already. One cell will own it.
     pub(super) fn store_again(&mut self, offset: u32, length: u32) -> Result<u64> {
-        if self.used.is_multiple_of(8) && !length.is_multiple_of(8) {
-            self.grow(1)?;
-        }
-        let (copy, _) = self.grow(length as usize)?;
+        let (copy, _) = self.grow_owned(length as usize)?;
         let source = offset as usize..(offset + length) as usize;
         self.storage.bytes_mut().copy_within(source, copy as usize);
         Ok(span_at(copy, length, true))
