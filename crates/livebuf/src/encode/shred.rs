@@ -74,28 +74,28 @@ pub(super) enum Came {
     Full,
 }
 
-/// Values of one column. There is room behind them, so that one more is two stores and a count.
+/// Values of one column. There is room for as many tags as for cells.
 #[derive(Default)]
 pub(super) struct Values {
     cells: Vec<u64>,
     tags: Vec<u8>,
-    count: usize,
     /// Where the values are elements of arrays: where each array ends among them.
     ends: Vec<u32>,
 }
 
 impl Values {
     fn clear(&mut self) {
-        self.count = 0;
+        self.cells.clear();
+        self.tags.clear();
         self.ends.clear();
     }
 
     pub(super) fn run(&self) -> CellRun<'_> {
-        CellRun { tags: &self.tags[..self.count], cells: &self.cells[..self.count] }
+        CellRun { tags: &self.tags, cells: &self.cells }
     }
 
     pub(super) fn run_mut(&mut self) -> (&mut [u8], &mut [u64]) {
-        (&mut self.tags[..self.count], &mut self.cells[..self.count])
+        (&mut self.tags, &mut self.cells)
     }
 
     /// The tag and cell of a value.
@@ -107,12 +107,12 @@ impl Values {
     /// Adds a value. False where there is no room.
     #[inline]
     pub(super) fn put(&mut self, tag: u8, cell: u64) -> bool {
-        let at = self.count;
-        let (Some(cells), Some(tags)) = (self.cells.get_mut(at), self.tags.get_mut(at)) else {
-            return false;
-        };
-        (*cells, *tags, self.count) = (cell, tag, at + 1);
-        true
+        let has_room = self.cells.len() < self.cells.capacity();
+        if has_room {
+            self.cells.push(cell);
+            self.tags.push(tag);
+        }
+        has_room
     }
 
     /// Ends an array, whose elements are the values since the end of the one before. It is not
@@ -120,19 +120,19 @@ impl Values {
     #[inline]
     pub(super) fn end(&mut self, most: usize) -> Came {
         let begun = self.ends.last().map_or(0, |&end| end as usize);
-        if self.count - begun > most {
+        if self.cells.len() - begun > most {
             return Came::Not;
         }
         if self.ends.len() == self.ends.capacity() {
             return Came::Full;
         }
-        self.ends.push(self.count as u32);
+        self.ends.push(self.cells.len() as u32);
         Came::Expected
     }
 
     /// The elements of the array in this row, which may be one that has not ended yet.
     pub(super) fn array(&self, row: usize) -> Range<usize> {
-        let end = |row: usize| self.ends.get(row).map_or(self.count, |&end| end as usize);
+        let end = |row: usize| self.ends.get(row).map_or(self.cells.len(), |&end| end as usize);
         row.checked_sub(1).map_or(0, end)..end(row)
     }
 
@@ -150,10 +150,10 @@ impl Values {
 
     /// Makes room for one value more at least, or for the end of an array.
     pub(super) fn grow(&mut self) -> Result<()> {
-        if self.count < self.cells.len() {
+        if self.cells.len() < self.cells.capacity() {
             return make_room(&mut self.ends);
         }
-        self.make_room_for(match self.count {
+        self.make_room_for(match self.cells.len() {
             count @ ..MANY => count.max(FEWEST),
             count => count / 4,
         })
@@ -161,14 +161,8 @@ impl Values {
 
     /// Makes room for so many more.
     fn make_room_for(&mut self, count: usize) -> Result<()> {
-        let room = self.count + count;
-        if let Some(more) = room.checked_sub(self.cells.len()) {
-            make_room_for(&mut self.cells, more)?;
-            make_room_for(&mut self.tags, more)?;
-            self.cells.resize(room, 0);
-            self.tags.resize(room, 0);
-        }
-        Ok(())
+        make_room_for(&mut self.tags, count)?;
+        make_room_for(&mut self.cells, count)
     }
 
     /// Adds the values at these places of the stack. False if one of them is a container.
@@ -176,17 +170,13 @@ impl Values {
         &mut self,
         tags: &[u8],
         cells: &[u64],
-        places: impl ExactSizeIterator<Item = usize>,
+        places: impl ExactSizeIterator<Item = usize> + Clone,
     ) -> Result<bool> {
         self.make_room_for(places.len())?;
-        let room = self.cells[self.count..].iter_mut().zip(&mut self.tags[self.count..]);
-        self.count += places.len();
-        let mut plain = true;
-        for ((cell, tag), at) in room.zip(places) {
-            (*cell, *tag) = (cells[at], tags[at]);
-            plain &= is_plain(*tag);
-        }
-        Ok(plain)
+        let before = self.tags.len();
+        self.cells.extend(places.clone().map(|at| cells[at]));
+        self.tags.extend(places.map(|at| tags[at]));
+        Ok(self.tags[before..].iter().all(|&tag| is_plain(tag)))
     }
 
     /// Bytes of memory.
@@ -238,7 +228,7 @@ impl Shred {
 
     /// Count of the values, and of the arrays that they lie in.
     pub(super) fn count(&self) -> usize {
-        self.columns[..self.used].iter().map(|values| values.count + values.ends.len()).sum()
+        self.columns[..self.used].iter().map(|values| values.cells.len() + values.ends.len()).sum()
     }
 
     /// The values at these places, which are in a column or one behind the other on the stack. `None`
@@ -254,7 +244,8 @@ impl Shred {
     /// Takes room for more values of each column: `more_like` says how many for so many.
     pub(super) fn expect(&mut self, more_like: impl Fn(usize) -> usize) {
         for values in &mut self.columns[..self.used] {
-            expect_values(&mut values.tags, &mut values.cells, more_like(values.count));
+            let more = more_like(values.cells.len());
+            expect_values(&mut values.tags, &mut values.cells, more);
         }
     }
 
@@ -349,11 +340,10 @@ impl Shred {
                     alike
                 }
                 Event::Value(column) => {
-                    let places = cursors.iter_mut().map(|cursor| {
-                        *cursor += 1;
-                        *cursor as usize - 1
-                    });
-                    columns[column as usize].extend(tags, cells, places)?
+                    let places = cursors.iter().map(|&at| at as usize);
+                    let plain = columns[column as usize].extend(tags, cells, places)?;
+                    cursors.iter_mut().for_each(|cursor| *cursor += 1);
+                    plain
                 }
                 Event::BeginArray => {
                     cursors.iter().all(|&at| tags[at as usize] == TAG_WAITING_ARRAY)
@@ -368,7 +358,7 @@ impl Shred {
                         let begin = *cursor as usize + 1;
                         let end = begin + length(cursor);
                         alike &= values.extend(tags, cells, begin..end)?;
-                        values.ends.push(values.count as u32);
+                        values.ends.push(values.cells.len() as u32);
                         *cursor = end as u32;
                     }
                     alike
