@@ -267,10 +267,6 @@ pub struct Elements<'e> {
 }
 
 impl Elements<'_> {
-    fn put<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), SerdeError> {
-        value.serialize(&mut *self.encoder)
-    }
-
     fn close(self) -> Result<(), SerdeError> {
         self.encoder.end_array()?;
         if self.in_variant {
@@ -288,7 +284,7 @@ macro_rules! elements {
                 type Error = SerdeError;
 
                 fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), SerdeError> {
-                    self.put(value)
+                    value.serialize(&mut *self.encoder)
                 }
 
                 fn end(self) -> Result<(), SerdeError> {
@@ -320,18 +316,6 @@ enum Role {
 }
 
 impl Members<'_> {
-    fn put<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), SerdeError> {
-        if let Role::Text(role) = self.role {
-            return value.serialize(Text { encoder: self.encoder, role });
-        }
-        self.encoder.key_static(key)?;
-        value.serialize(&mut *self.encoder)
-    }
-
     fn close(self) -> Result<(), SerdeError> {
         match self.role {
             Role::Text(_) => return Ok(()),
@@ -371,7 +355,11 @@ macro_rules! members {
                     key: &'static str,
                     value: &T,
                 ) -> Result<(), SerdeError> {
-                    self.put(key, value)
+                    if let Role::Text(role) = self.role {
+                        return value.serialize(Text { encoder: self.encoder, role });
+                    }
+                    self.encoder.key_static(key)?;
+                    value.serialize(&mut *self.encoder)
                 }
 
                 fn end(self) -> Result<(), SerdeError> {
