@@ -255,13 +255,8 @@ impl<S: Storage> Encoder<S> {
             + self.keys.kept_bytes()
     }
 
-    /// Forgets all values and keys that were given.
-    pub(super) fn clear(&mut self) {
-        self.clear_values();
-        self.keys.clear();
-    }
-
-    fn clear_values(&mut self) {
+    /// Forgets all values that were given.
+    pub(super) fn clear_values(&mut self) {
         self.cells.clear();
         self.tags.clear();
         self.frames.clear();

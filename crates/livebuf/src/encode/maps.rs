@@ -238,14 +238,8 @@ impl<S: Storage> Encoder<S> {
             self.take_doubles(first, start, &indexes.doubles);
             indexes = self.index_map(first)?;
         }
-        let count = (self.map_keys.len() - first) as u32;
-        self.check_elements(count as usize)?;
-        self.out.align();
-        let home = match rows {
-            Some(home) => home,
-            None => self.write_cells(start, count)?,
-        };
-        self.write_map(home, first, count, indexes)
+        self.check_elements(self.map_keys.len() - first)?;
+        self.write_map(start, first, rows, &indexes)
     }
 
     /// Writes a waiting object of this key list as a map. Its values are laid out, from `start` on.
@@ -253,10 +247,7 @@ impl<S: Storage> Encoder<S> {
         let first = self.map_keys.len();
         self.put_map_keys(list)?;
         let indexes = self.index_map(first)?;
-        self.out.align();
-        let count = (self.map_keys.len() - first) as u32;
-        let home = self.write_cells(start, count)?;
-        self.write_map(home, first, count, indexes)
+        self.write_map(start, first, None, &indexes)
     }
 
     /// Writes a map's values as cells, behind the room for its header. Returns where that is.
@@ -269,8 +260,21 @@ impl<S: Storage> Encoder<S> {
         Ok(home)
     }
 
-    /// Writes the keys, the indexes and the header of a map whose values are written.
-    fn write_map(&mut self, home: u32, first: usize, count: u32, indexes: Indexes) -> Result<u32> {
+    /// Writes a map's values from `start` on, if they are not `rows` that were written already, its
+    /// keys from `first` on, its indexes and its header.
+    fn write_map(
+        &mut self,
+        start: usize,
+        first: usize,
+        rows: Option<u32>,
+        indexes: &Indexes,
+    ) -> Result<u32> {
+        let count = (self.map_keys.len() - first) as u32;
+        self.out.align();
+        let home = match rows {
+            Some(home) => home,
+            None => self.write_cells(start, count)?,
+        };
         let (keys, place) = self.out.grow(map::keys_size(count) as usize)?;
         for (slot, key) in place.chunks_exact_mut(8).zip(&self.map_keys[first..]) {
             slot.copy_from_slice(key);

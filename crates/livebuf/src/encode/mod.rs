@@ -869,7 +869,8 @@ impl<S: Storage> Encoder<S> {
         written.fill(0);
         self.first_list += self.keys.lists.len() as u32;
         self.out.used = HEADER_SIZE as usize;
-        self.clear();
+        self.clear_values();
+        self.keys.clear();
         self.anew = Anew::Did;
         let mut object = Doc::over(&part).root().as_object()?;
         for level in 1..=depth {

@@ -103,9 +103,4 @@ impl<S: Storage> Target for Output<S> {
             place.copy_from_slice(new);
         }
     }
-
-    #[inline]
-    fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N]) {
-        self.write(offset, &bytes);
-    }
 }

@@ -12,7 +12,10 @@ pub(crate) trait Target {
     fn write(&mut self, offset: u64, new: &[u8]);
 
     /// Writes the bytes of a number.
-    fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N]);
+    #[inline]
+    fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N]) {
+        self.write(offset, &bytes);
+    }
 
     #[inline]
     fn write_u8(&mut self, offset: u64, value: u8) {
