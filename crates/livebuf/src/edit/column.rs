@@ -243,9 +243,9 @@ fn store_code<S: Storage>(
     let column = if sink.writes() { column } else { old };
     let (bytes, mut code) = (sink.bytes(), 0);
     let Some(entries) = column.entries(bytes)? else { return store(sink, put) };
-    if let Some(needle) = put.text(bytes)?
-        && let Some(code) = entries.find_entry(bytes, &needle)?
-    {
+    let mut short = [0; 8];
+    let needle = Needle::new(put.content(bytes, &mut short)?);
+    if let Some(code) = entries.find_entry(bytes, &needle)? {
         if let Put::Here(raw) = *put {
             sink.write(|editor, _| editor.release(raw));
         }
@@ -1116,23 +1116,28 @@ impl<S: Storage> Editor<S> {
         Ok(())
     }
 
-    /// Writes a text of so many bytes at `to`, or zeros for a value that is no text.
-    fn write_text(&mut self, put: &Put<'_>, to: u64, length: u32) -> Result<()> {
-        let mut short = [0; 8];
+    /// Writes a text or UUID of so many bytes at `to`, where its column keeps it.
+    pub(super) fn write_content(&mut self, put: &Put<'_>, to: u64, length: u64) -> Result<()> {
         match *put {
-            _ if !put.is(TAG_STRING) => self.space.zero(to, length.into()),
             // No run's bytes: those are copied to a column, or to another run.
-            Put::Here(raw) if span_inline(raw.cell).is_none() && raw.tag == TAG_STRING => {
-                self.space.copy_within(raw.cell as u32 as u64, to, length as u64);
+            Put::Here(raw) if span_inline(raw.cell).is_none() => {
+                self.space.copy_within(raw.cell as u32 as u64, to, length);
                 self.release(raw);
             }
-            Put::Here(_) => {
-                let length = put.run_text(&[], &mut short)?.len();
-                self.space.write(to, &short[..length]);
-            }
-            _ => self.space.write(to, put.foreign_text(&mut short)?),
+            _ => self.space.write(to, put.content(&[], &mut [0; 8])?),
         }
         Ok(())
+    }
+
+    /// Writes the text of a slot of a run, or zeros for a value that is no text.
+    fn write_text(&mut self, put: &Put<'_>, to: u64, length: u32) -> Result<()> {
+        match put.is(TAG_STRING) {
+            true => self.write_content(put, to, length.into()),
+            false => {
+                self.space.zero(to, length.into());
+                Ok(())
+            }
+        }
     }
 
     /// Marks a slot of a struct, list or run column: a value was stored below it, or it is null, or

@@ -12,6 +12,7 @@ use crate::block::table::Table;
 use crate::block::tensor::{Form, mismatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::text;
+use crate::format::cell::Needle;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 
@@ -304,7 +305,9 @@ fn new_texts<S: Storage>(
     let (mut new, mut fits) = (0, true);
     feed.each(sink, |sink, put| {
         let bytes = sink.bytes();
-        if let Some(needle) = put.text(bytes)? {
+        if put.is(TAG_STRING) {
+            let mut short = [0; 8];
+            let needle = Needle::new(put.content(bytes, &mut short)?);
             fits &= needle.text.len() <= MAX_SHARED as usize;
             new += u32::from(entries.find_entry(bytes, &needle)?.is_none());
         }
@@ -338,7 +341,7 @@ fn run_layout<S: Storage>(
             return Ok(());
         }
         let mut short = [0; 8];
-        let bytes = put.run_text(sink.bytes(), &mut short)?;
+        let bytes = put.content(sink.bytes(), &mut short)?;
         sink.editor().check_length(bytes)?;
         if matches!(put, Put::Value(New::Copy(_))) {
             text(bytes, 0)?;
