@@ -38,38 +38,35 @@ pub(super) struct ColumnPlace {
     header: u32,
     /// The table or list that it is in; 0 for an array by itself.
     within: u32,
-    /// The home that leads to an array by itself.
-    home: u32,
     /// It is an array that the same edit makes. Where it lies is not known while bytes are counted.
     made: bool,
 }
 
 impl ColumnPlace {
     /// Of an array by itself.
-    pub(super) fn array(home: u32, elements: Elements) -> ColumnPlace {
-        ColumnPlace { header: elements.offset, within: 0, home, made: false }
+    pub(super) fn array(elements: Elements) -> ColumnPlace {
+        ColumnPlace { header: elements.offset, within: 0, made: false }
     }
 
     /// Of a table's column.
     pub(super) fn column(table: Table, index: u32) -> ColumnPlace {
-        ColumnPlace { header: table.header(index), within: table.offset, home: 0, made: false }
+        ColumnPlace { header: table.header(index), within: table.offset, made: false }
     }
 
     /// Of the elements of a list's arrays.
     pub(super) fn elements(list: List) -> ColumnPlace {
-        ColumnPlace { header: list.offset + LIST_CHILD, within: list.offset, home: 0, made: false }
+        ColumnPlace { header: list.offset + LIST_CHILD, within: list.offset, made: false }
     }
 
     /// Of an array's element, and its slot there: an element of a list lies among others' elements.
     pub(super) fn of_element(
-        node: NodeId,
         container: Container,
         elements: Elements,
         index: u32,
     ) -> (ColumnPlace, u32) {
         match container {
             Container::Listed(list, ..) => (ColumnPlace::elements(list), elements.first + index),
-            _ => (ColumnPlace::array(node.home(), elements), index),
+            _ => (ColumnPlace::array(elements), index),
         }
     }
 
@@ -797,31 +794,27 @@ fn part<S: Storage>(
     let layout = Layout::plain(column);
     let room = Rules::Column.room(column, layout, column.count, sink.end());
     let column = relayout(sink, column, layout, room)?;
-    if sink.writes() {
-        let home = column.element(sink.bytes(), row)?.cell;
-        let elements = elements_of(sink.bytes(), home)?;
-        return Ok((
-            ColumnPlace { made: true, ..ColumnPlace::array(home as u32, elements) },
-            elements,
-        ));
-    }
-    // As `materialize_array` is going to make it.
-    let Layout { column, gaps } = Layout::alone(elements);
-    let array = Elements::new(0, column, elements.count, elements.count, 0);
-    let array = Elements { gaps, ..array };
-    Ok((ColumnPlace { made: true, ..ColumnPlace::array(0, array) }, array))
+    let array = match sink.writes() {
+        true => elements_of(sink.bytes(), column.element(sink.bytes(), row)?.cell)?,
+        // As `materialize_array` is going to make it.
+        false => {
+            let Layout { column, gaps } = Layout::alone(elements);
+            let array = Elements::new(0, column, elements.count, elements.count, 0);
+            Elements { gaps, ..array }
+        }
+    };
+    Ok((ColumnPlace { made: true, ..ColumnPlace::array(array) }, array))
 }
 
-/// The array of a handle, by itself.
+/// An array of a list or another one, by itself.
 fn by_itself<S: Storage>(
     sink: &mut Sink<'_, S>,
-    node: NodeId,
     array: Container,
 ) -> Result<(ColumnPlace, Elements)> {
     match array {
-        Container::Array(elements) => Ok((ColumnPlace::array(node.home(), elements), elements)),
+        Container::Array(elements) => Ok((ColumnPlace::array(elements), elements)),
         Container::Listed(list, row, elements) => part(sink, list, row, elements),
-        _ => Err(Error::new(ErrorKind::WrongType, node.home() as u64)),
+        _ => Err(Error::new(ErrorKind::WrongType, 0)),
     }
 }
 
@@ -830,15 +823,13 @@ fn by_itself<S: Storage>(
 /// An edit of columns.
 pub(super) enum ColumnEdit<'v> {
     /// A new element before `index` of an array.
-    Insert { node: NodeId, array: Container, index: u32, new: New<'v> },
+    Insert { array: Container, index: u32, new: New<'v> },
     /// Another value in a slot.
     Set { place: ColumnPlace, slot: u32, new: New<'v> },
     /// An element out of an array. `keeps`: it is attached elsewhere, else it is freed.
     Take { array: Elements, index: u32, keeps: bool },
-    /// A row's field out of its column.
-    TakeField { table: Table, row: u32, index: u32, keeps: bool },
-    /// Null in place of an element, which is taken as by [`Take`](Self::Take).
-    Empty { home: u32, array: Elements, index: u32, keeps: bool },
+    /// Null, or nothing, in place of a slot's value, which is taken as by [`Take`](Self::Take).
+    Empty { place: ColumnPlace, slot: u32, put: Put<'v>, keeps: bool },
     /// All fields of a row.
     ClearRow { table: Table, row: u32 },
     /// Two elements of an array.
@@ -846,9 +837,9 @@ pub(super) enum ColumnEdit<'v> {
     /// All elements from `length` on.
     Truncate { array: Elements, length: u32 },
     /// Room for `more` elements.
-    Reserve { node: NodeId, array: Container, more: u32 },
-    /// All arrays of a list become arrays by themselves.
-    Part { list: List, row: u32, elements: Elements },
+    Reserve { array: Container, more: u32 },
+    /// All arrays of a list become arrays by themselves, if this is one of them.
+    Part { array: Container },
 }
 
 impl Change for ColumnEdit<'_> {
@@ -856,8 +847,8 @@ impl Change for ColumnEdit<'_> {
         const DONE: (u8, u64) = (TAG_NULL, 0);
         self.check_shape()?;
         match *self {
-            ColumnEdit::Insert { node, array, index, ref new } => {
-                let (place, elements) = by_itself(sink, node, array)?;
+            ColumnEdit::Insert { array, index, ref new } => {
+                let (place, elements) = by_itself(sink, array)?;
                 let feed = Feed::One(Put::new(*new));
                 let value = open_column(sink, place, elements, index, 1, &feed)?;
                 hang(sink, new);
@@ -874,22 +865,10 @@ impl Change for ColumnEdit<'_> {
                 sink.try_write(|editor, _| editor.close(array, index, 1))?;
                 Ok(kept)
             }
-            ColumnEdit::TakeField { table, row, index, keeps } => {
-                let raw = table.field(sink.bytes(), row, index)?;
+            ColumnEdit::Empty { place, slot, put, keeps } => {
+                let raw = Elements::at(sink.bytes(), place.header)?.element(sink.bytes(), slot)?;
                 let kept = keep(sink, raw, keeps)?;
-                replace(sink, ColumnPlace::column(table, index), row, Put::Missing, false)?;
-                Ok(kept)
-            }
-            ColumnEdit::Empty { home, array, index, keeps } => {
-                let raw = array.element(sink.bytes(), index)?;
-                let kept = keep(sink, raw, keeps)?;
-                replace(
-                    sink,
-                    ColumnPlace::array(home, array),
-                    index,
-                    Put::Value(New::Null),
-                    false,
-                )?;
+                replace(sink, place, slot, put, false)?;
                 Ok(kept)
             }
             ColumnEdit::ClearRow { table, row } => {
@@ -905,7 +884,7 @@ impl Change for ColumnEdit<'_> {
                     let room = Rules::Column.room(array, layout, array.count, sink.end());
                     relayout(sink, array, layout, room)?;
                 } else {
-                    part_far_texts(sink, ColumnPlace::array(0, array), array, a, b)?;
+                    part_far_texts(sink, ColumnPlace::array(array), array, a, b)?;
                 }
                 sink.try_write(|editor, _| editor.exchange(array.offset, a, b))?;
                 Ok(DONE)
@@ -917,14 +896,14 @@ impl Change for ColumnEdit<'_> {
                 })?;
                 Ok(DONE)
             }
-            ColumnEdit::Reserve { node, array, more } => {
-                let (place, elements) = by_itself(sink, node, array)?;
+            ColumnEdit::Reserve { array, more } => {
+                let (place, elements) = by_itself(sink, array)?;
                 reserve(sink, place, elements, more)?;
                 Ok(DONE)
             }
-            ColumnEdit::Part { list, row, elements } => {
-                let (place, _) = part(sink, list, row, elements)?;
-                Ok((TAG_ARRAY, place.home as u64))
+            ColumnEdit::Part { array } => {
+                let (place, _) = by_itself(sink, array)?;
+                Ok((TAG_ARRAY, place.header.into()))
             }
         }
     }
@@ -937,7 +916,7 @@ impl ColumnEdit<'_> {
         let array = match *self {
             ColumnEdit::Insert { array: Container::Listed(.., array), .. }
             | ColumnEdit::Reserve { array: Container::Listed(.., array), .. }
-            | ColumnEdit::Part { elements: array, .. } => array,
+            | ColumnEdit::Part { array: Container::Listed(.., array) } => array,
             _ => return Ok(()),
         };
         if array.tensor { Err(mismatch(array.offset)) } else { Ok(()) }
@@ -1079,9 +1058,7 @@ impl<S: Storage> Editor<S> {
             | ColumnEdit::Swap { array, .. }
             | ColumnEdit::Truncate { array, .. } => Rules::of(array, 0) == Rules::Array,
             ColumnEdit::Set { place, slot, ref new } => overwrites(place, slot, Put::new(*new))?,
-            ColumnEdit::TakeField { table, row, index, .. } => {
-                overwrites(ColumnPlace::column(table, index), row, Put::Missing)?
-            }
+            ColumnEdit::Empty { place, slot, put, .. } => overwrites(place, slot, put)?,
             _ => false,
         })
     }

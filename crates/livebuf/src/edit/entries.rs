@@ -5,6 +5,7 @@
 
 use super::column::{ColumnEdit, ColumnPlace};
 use super::editor::{Container, Editor};
+use super::feed::Put;
 use super::handles::NodeId;
 use super::new::New;
 use super::object::AddEntry;
@@ -43,12 +44,16 @@ struct TakeMember<'p> {
 impl Change for TakeMember<'_> {
     fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         let TakeMember { map, values: array, plan, keeps } = *self;
-        let (home, index) = (map.values_at(), plan.number);
+        let index = plan.number;
         let is_last = index + 1 == map.used;
-        let taken = match is_last {
-            true => ColumnEdit::Take { array, index, keeps }.run(sink)?,
-            false => ColumnEdit::Empty { home, array, index, keeps }.run(sink)?,
+        let value = match is_last {
+            true => ColumnEdit::Take { array, index, keeps },
+            false => {
+                let (place, put) = (ColumnPlace::array(array), Put::Value(New::Null));
+                ColumnEdit::Empty { place, slot: index, put, keeps }
+            }
         };
+        let taken = value.run(sink)?;
         sink.try_write(|editor, _| {
             editor.remove_entry(&map, plan)?;
             if is_last {
@@ -111,12 +116,6 @@ impl<S: Storage> Editor<S> {
         self.carry_out(&MakeTree { map }, NodeId::NONE).map(drop)
     }
 
-    /// A map's values, as steps know an array.
-    fn values_of(&self, map: &Map, depth: u16) -> Result<(NodeId, Elements)> {
-        let values = map.values(self.space.bytes())?;
-        Ok((self.handles.give(map.values_at(), 0, depth), values))
-    }
-
     /// Sets or adds a member of a map whose values are not in cells.
     pub(super) fn set_in_map(
         &mut self,
@@ -125,11 +124,11 @@ impl<S: Storage> Editor<S> {
         key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        let (values, array) = self.values_of(&map, node.depth())?;
+        let array = map.values(self.space.bytes())?;
         match map::plan_insert(self.space.bytes(), &map, key.as_bytes())? {
             map::InsertPlace::Found(number) => {
                 self.measure(&new, node)?;
-                let place = ColumnPlace::array(map.values_at(), array);
+                let place = ColumnPlace::array(array);
                 self.change(ColumnEdit::Set { place, slot: number, new })
             }
             map::InsertPlace::New(plan) => {
@@ -137,7 +136,7 @@ impl<S: Storage> Editor<S> {
                 self.check_elements(u64::from(map.live) + 1)?;
                 self.measure(&new, node)?;
                 let (array, index) = (Container::Array(array), map.used);
-                let value = ColumnEdit::Insert { node: values, array, index, new };
+                let value = ColumnEdit::Insert { array, index, new };
                 let entry = AddEntry { map: &map, plan: &plan, key, new: &New::Null };
                 self.carry_out(&AddMember { value, entry }, NodeId::NONE)
             }
@@ -176,8 +175,8 @@ impl<S: Storage> Editor<S> {
             Some(_) => None,
             None => {
                 self.check_trust()?;
-                let (node, array) = self.values_of(&map, 0)?;
-                Some(ColumnEdit::Reserve { node, array: Container::Array(array), more: additional })
+                let array = Container::Array(map.values(self.space.bytes())?);
+                Some(ColumnEdit::Reserve { array, more: additional })
             }
         };
         self.carry_out(&Reserve { map, values, growth }, NodeId::NONE).map(drop)

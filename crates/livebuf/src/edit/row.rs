@@ -278,7 +278,9 @@ impl<S: Storage> Editor<S> {
         if table.field(bytes, row, index)?.tag == TAG_HOLE {
             return Ok(None);
         }
-        let (tag, cell) = self.change(ColumnEdit::TakeField { table, row, index, keeps })?;
+        let place = ColumnPlace::column(table, index);
+        let edit = ColumnEdit::Empty { place, slot: row, put: Put::Missing, keeps };
+        let (tag, cell) = self.change(edit)?;
         Ok(Some(Raw::unplaced(tag, cell)))
     }
 

@@ -298,13 +298,7 @@ impl<S: Storage> Editor<S> {
                 let count = elements.count as u64;
                 return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
             }
-            if let Container::Listed(..) = container {
-                editor.measure(&new, node)?;
-                let (place, slot) =
-                    ColumnPlace::of_element(node, container, elements, index as u32);
-                return editor.change(ColumnEdit::Set { place, slot, new });
-            }
-            editor.set_element(node, elements, index as u32, new)
+            editor.set_element(node, container, elements, index as u32, new)
         })?;
         let set = self.handle(Raw::unplaced(tag, cell), node.depth().saturating_add(1));
         self.end_edit()?;
@@ -345,10 +339,10 @@ impl<S: Storage> Editor<S> {
             return Ok(());
         }
         let edit = if index < elements.count as usize {
-            let (place, slot) = ColumnPlace::of_element(node, container, elements, index as u32);
+            let (place, slot) = ColumnPlace::of_element(container, elements, index as u32);
             ColumnEdit::Set { place, slot, new }
         } else {
-            ColumnEdit::Insert { node, array: container, index: elements.count, new }
+            ColumnEdit::Insert { array: container, index: elements.count, new }
         };
         edit.run(&mut self.sizer(NodeId::NONE)).map(drop)
     }
@@ -466,7 +460,7 @@ impl<S: Storage> Editor<S> {
                 Ok(None)
             }
             (array @ Container::Listed(..), At::Index(index)) => {
-                let elements = self.part(node, array)?;
+                let elements = self.part(array)?;
                 self.take_element(elements, index, keeps)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
@@ -531,7 +525,7 @@ impl<S: Storage> Editor<S> {
             Container::Map(map) => editor.reserve_entries(map, additional),
             // A row's fields have their places.
             Container::Row(..) => Ok(()),
-            array => editor.reserve_elements(node, array, additional),
+            _ => editor.reserve_elements(node, additional),
         });
         self.finish_growing()?;
         reserved
