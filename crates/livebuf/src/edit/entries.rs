@@ -15,7 +15,6 @@ use crate::block::map::{self, Map};
 use crate::block::record::Raw;
 use crate::error::Result;
 use crate::format::bytes::load_u64;
-use crate::format::cell::owned_span;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 
@@ -147,9 +146,7 @@ impl<S: Storage> Editor<S> {
     pub(super) fn remove_entry(&mut self, map: &Map, plan: &map::RemovePlan) -> Result<()> {
         let key_cell = load_u64(self.space.bytes(), map.key_at(plan.number)?)?;
         map::remove(&mut self.space, map, plan);
-        if let Some((offset, length)) = owned_span(key_cell) {
-            self.space.free_span(offset as u64, length as u64);
-        }
+        self.free_owned(key_cell);
         Ok(())
     }
 
