@@ -208,17 +208,19 @@ impl<S: Storage> Editor<S> {
         self.change(ColumnEdit::Set { place, slot, new })
     }
 
-    /// Takes an element out.
+    /// Takes an element out; an array of a list becomes one by itself first.
     pub(super) fn take_element(
         &mut self,
-        array: Elements,
+        array: Container,
+        elements: Elements,
         index: usize,
         keeps: bool,
     ) -> Result<Option<Raw>> {
-        if index >= array.count as usize {
+        if index >= elements.count as usize {
             return Ok(None);
         }
-        let (tag, cell) = self.change(ColumnEdit::Take { array, index: index as u32, keeps })?;
+        let (array, index) = (self.part(array)?, index as u32);
+        let (tag, cell) = self.change(ColumnEdit::Take { array, index, keeps })?;
         Ok(Some(Raw::unplaced(tag, cell)))
     }
 

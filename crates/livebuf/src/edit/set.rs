@@ -442,9 +442,10 @@ impl<S: Storage> Editor<S> {
     /// value is freed with its place.
     fn unhang(&mut self, node: NodeId, at: At<'_>, keeps: bool) -> Result<Option<Raw>> {
         match (self.container(node)?, at) {
-            (Container::Array(elements), At::Index(index)) => {
-                self.take_element(elements, index, keeps)
-            }
+            (
+                array @ (Container::Array(elements) | Container::Listed(.., elements)),
+                At::Index(index),
+            ) => self.take_element(array, elements, index, keeps),
             (Container::Record(record), At::Key(_) | At::Remembered(_)) => {
                 self.take_field(record, at)
             }
@@ -453,15 +454,6 @@ impl<S: Storage> Editor<S> {
             }
             (Container::Row(table, row), At::Key(_) | At::Remembered(_)) => {
                 self.take_from_row(table, row, at.text(), keeps)
-            }
-            (Container::Listed(.., elements), At::Index(index))
-                if index >= elements.count as usize =>
-            {
-                Ok(None)
-            }
-            (array @ Container::Listed(..), At::Index(index)) => {
-                let elements = self.part(array)?;
-                self.take_element(elements, index, keeps)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
         }
