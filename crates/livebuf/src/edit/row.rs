@@ -14,10 +14,9 @@ use super::parts::{add_entry, key, new_map, span};
 use super::sink::{Change, Sink};
 use crate::block::column::{row_cell, row_of};
 use crate::block::map;
-use crate::block::record::{Block, Raw, Record};
+use crate::block::record::{Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::block::table::Table;
-use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::Needle;
 use crate::format::layout::*;
@@ -291,12 +290,9 @@ impl<S: Storage> Editor<S> {
         if home == 0 {
             return Ok(None);
         }
-        match Node::of(bytes, Raw::object(home))? {
-            Node::Map(at) => {
-                let map = map::Map::load(bytes, at as u64)?;
-                self.take_entry(map, key, true)
-            }
-            Node::Record(record) => self.take_field(record, At::Key(key)),
+        match self.extra_object(home)? {
+            Container::Map(map) => self.take_entry(map, key, true),
+            Container::Record(record) => self.take_field(record, At::Key(key)),
             _ => Ok(None),
         }
     }
@@ -350,17 +346,18 @@ impl<S: Storage> Editor<S> {
         if home == 0 {
             return Ok(Target::First(self.plan_extra(needle)?));
         }
-        let block = Block::resolve(bytes, home)?;
-        if block.kind() == KIND_MAP {
-            let map = map::Map::load(bytes, block.offset as u64)?;
-            self.check_length(key.as_bytes())?;
-            self.check_elements(map.live as u64 + 1)?;
-            return match map::plan_insert(bytes, &map, key.as_bytes())? {
-                map::InsertPlace::New(plan) => Ok(Target::Entry(map, plan)),
-                map::InsertPlace::Found(_) => Err(Error::new(ErrorKind::KeyExists, 0)),
-            };
-        }
-        let record = block.record()?.whole(bytes)?;
+        let record = match self.extra_object(home)? {
+            Container::Map(map) => {
+                self.check_length(key.as_bytes())?;
+                self.check_elements(map.live as u64 + 1)?;
+                return match map::plan_insert(bytes, &map, key.as_bytes())? {
+                    map::InsertPlace::New(plan) => Ok(Target::Entry(map, plan)),
+                    map::InsertPlace::Found(_) => Err(Error::new(ErrorKind::KeyExists, 0)),
+                };
+            }
+            Container::Record(record) => record,
+            _ => return Err(Error::new(ErrorKind::WrongBlock, home.into())),
+        };
         let FieldLookup { field, shape } = find_member(bytes, record, At::Key(key), needle)?;
         if let Some((index, _)) = field {
             return Ok(Target::Hole(record, index));
