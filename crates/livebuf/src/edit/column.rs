@@ -7,12 +7,11 @@
 
 use super::dissolve::{materialize, store};
 use super::editor::{Container, Editor};
-use super::extras::reserve_extras;
 use super::feed::{Feed, Incoming, Put};
 use super::handles::{Event, NodeId};
 use super::new::New;
 use super::parts::{add_entry, key, new_map, new_shape, span};
-use super::rules::{Data, Layout, MOST_MOVED, Room, Rules, layout, with_room};
+use super::rules::{Data, Layout, MOST_MOVED, Room, Rules, layout};
 use super::sink::{Change, Sink};
 use crate::block::column::{Elements, Gap, row_cell, row_of};
 use crate::block::column_type::ColumnType;
@@ -20,7 +19,7 @@ use crate::block::list::{List, elements_of};
 use crate::block::map::Map;
 use crate::block::offsets::offsets_column;
 use crate::block::owner::{Owner, set_nested_bits};
-use crate::block::record::{Block, Raw, Record};
+use crate::block::record::{Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::block::table::{Table, extra, extra_entry};
 use crate::block::tensor::mismatch;
@@ -188,7 +187,7 @@ fn move_slots<S: Storage>(sink: &mut Sink<'_, S>, old: Elements, new: Elements) 
     Ok(())
 }
 
-// --- dictionaries and runs --------------------------------------------------
+// --- dictionaries, runs and extras -------------------------------------------
 
 /// Makes room for texts that a dictionary lacks.
 fn reserve_texts<S: Storage>(sink: &mut Sink<'_, S>, column: Elements, texts: u32) -> Result<()> {
@@ -198,13 +197,34 @@ fn reserve_texts<S: Storage>(sink: &mut Sink<'_, S>, column: Elements, texts: u3
         return Ok(());
     }
     let capacity = needed.max(entries.count + entries.count / 2).next_multiple_of(4);
-    let data = sink.carve(entries.column.data_size(capacity));
-    sink.write(|editor, _| {
-        let space = &mut editor.space;
-        entries.move_to(space, data, capacity).write_header(space);
-        space.free(entries.data as u64, entries.data_size());
-    });
-    Ok(())
+    let room = Room { capacity, data: Data::Moves };
+    relayout(sink, entries, Layout::of(entries), room).map(drop)
+}
+
+/// Entries of the extras that there is room for at first.
+const FIRST_ENTRIES: u32 = 4;
+
+/// Makes room for `rows` more entries of a table's extras.
+pub(super) fn reserve_extras<S: Storage>(
+    sink: &mut Sink<'_, S>,
+    table: Table,
+    rows: u32,
+) -> Result<()> {
+    let (extras, least) = match table.extras(sink.bytes())? {
+        Some(extras) => (extras, 0),
+        None => {
+            let header = sink.carve(ARRAY_SIZE as u64);
+            sink.write(|editor, _| table.set_extras(&mut editor.space, header));
+            (Elements::new(header, ColumnType::U64, 0, 0, 0), FIRST_ENTRIES)
+        }
+    };
+    let needed = extras.count + rows;
+    if needed <= extras.capacity {
+        return Ok(());
+    }
+    let capacity = needed.max(extras.count + extras.count / 2).max(least);
+    let room = Room { capacity, data: Data::Moves };
+    relayout(sink, extras, Layout::of(extras), room).map(drop)
 }
 
 /// Stores a value that a slot is to hold: its tag and cell, or the code of a text in a
@@ -483,34 +503,34 @@ fn store_extra<S: Storage>(
     if count == 0 {
         return Ok(());
     }
-    let home = if record {
-        let home = sink.carve(record_size(count) as u64);
-        let shape = new_shape(sink, count, 0).offset as u32;
-        let object = Record::new(home, count, count, count, shape);
-        sink.write(|editor, _| object.write_header(&mut editor.space));
-        home
-    } else {
-        new_map(sink, count, count)
+    let (home, object) = match record {
+        true => {
+            let home = sink.carve(record_size(count) as u64);
+            let shape = new_shape(sink, count, 0).offset as u32;
+            let object = Record::new(home, count, count, count, shape);
+            sink.write(|editor, _| object.write_header(&mut editor.space));
+            (home, Some(object))
+        }
+        false => (new_map(sink, count, count), None),
     };
     let mut index = 0;
     put.each_further(sink, table, &mut |sink, text, member| {
         let needle = Needle::new(text.as_bytes());
-        let key_cell = match record {
-            true => key(sink, &needle)?,
-            false => span(sink, needle.text, true)?,
-        };
-        let value = store(sink, &member)?;
-        if !record {
-            add_entry(sink, home, key_cell, value);
-        } else {
+        if let Some(object) = object {
+            let key_cell = key(sink, &needle)?;
+            let value = store(sink, &member)?;
             sink.try_write(|editor, _| {
                 let space = &mut editor.space;
-                let object = Block::resolve(space.bytes(), home)?.record()?;
+                // Loaded for each key, because objects in the value may use the shape, too.
                 let shape = Shape::load(space.bytes(), object.shape() as u64)?;
                 shape::put_key(space, shape, index, key_cell, needle.fingerprint);
                 object.put(space, index, value);
                 Ok(())
             })?;
+        } else {
+            let key_cell = span(sink, needle.text, true)?;
+            let value = store(sink, &member)?;
+            add_entry(sink, home, key_cell, value);
         }
         index += 1;
         Ok(())
@@ -797,11 +817,7 @@ fn part<S: Storage>(
     let array = match sink.writes() {
         true => elements_of(sink.bytes(), column.element(sink.bytes(), row)?.cell)?,
         // As `materialize_array` is going to make it.
-        false => {
-            let Layout { column, gaps } = Layout::alone(elements);
-            let array = Elements::new(0, column, elements.count, elements.count, 0);
-            Elements { gaps, ..array }
-        }
+        false => Layout::alone(elements).column(0, elements.count, elements.count, 0),
     };
     Ok((ColumnPlace { made: true, ..ColumnPlace::array(array) }, array))
 }
@@ -953,7 +969,8 @@ fn reserve<S: Storage>(
     if rules == Rules::Array && column.count == 0 {
         layout.column = ColumnType::I64;
     }
-    let needed = with_room(column, more);
+    let more_slots = if column.has_slots() { more } else { 0 };
+    let needed = column.count.saturating_add(more_slots);
     let room = rules.reserved(column, layout, needed, place.end(sink));
     if room.data != Data::Stays {
         relayout(sink, column, layout, room)?;

@@ -3,7 +3,7 @@
 
 use super::feed::Put;
 use super::handles::Event;
-use super::literal::{part, tensor};
+use super::literal::{array, part, tensor};
 use super::parts::{add_entry, new_map};
 use super::rules::Layout;
 use super::sink::Sink;
@@ -158,20 +158,15 @@ fn materialize_array<S: Storage>(sink: &mut Sink<'_, S>, elements: Elements) -> 
         sink.write(|editor, _| editor.space.copy_within(from, home.numbers, form.size()));
         return Ok(home.at);
     }
-    let Layout { column, gaps } = Layout::alone(elements);
     let count = elements.count;
-    let home = sink.carve(ARRAY_SIZE as u64);
-    let size = column.slots_size(gaps, count);
-    let data = if size == 0 { 0 } else { sink.carve(size) };
-    let array = Elements { column, gaps, ..Elements::new(home, column, count, count, data) };
-    sink.write(|editor, _| array.write_header(&mut editor.space));
+    let array = array(sink, Layout::alone(elements), count, count);
     for index in 0..count {
         let raw = elements.element(sink.bytes(), index)?;
-        let value = match column {
+        let value = match array.column {
             ColumnType::Uuid => Put::Here(raw).store_uuid(sink, array, index)?,
             _ => materialize(sink, raw)?,
         };
         sink.write(|editor, _| array.put(&mut editor.space, index, value));
     }
-    Ok(home)
+    Ok(array.offset)
 }

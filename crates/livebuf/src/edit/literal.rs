@@ -125,16 +125,16 @@ fn rest<S: Storage>(sink: &mut Sink<'_, S>, new: &New<'_>, above: u16) -> Result
 }
 
 /// Makes an array.
-fn array<S: Storage>(
+pub(super) fn array<S: Storage>(
     sink: &mut Sink<'_, S>,
     layout: Layout,
     count: u32,
     capacity: u32,
 ) -> Elements {
     let home = sink.carve(ARRAY_SIZE as u64);
-    let data = if capacity == 0 { 0 } else { sink.carve(layout.size(capacity)) };
-    let Layout { column, gaps } = layout;
-    let elements = Elements { gaps, ..Elements::new(home, column, count, capacity, data) };
+    let size = layout.size(capacity);
+    let data = if size == 0 { 0 } else { sink.carve(size) };
+    let elements = layout.column(home, count, capacity, data);
     sink.write(|editor, _| elements.write_header(&mut editor.space));
     elements
 }

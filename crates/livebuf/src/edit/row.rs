@@ -1,10 +1,9 @@
 //! Rows of tables. Their fields are slots of columns. Further fields are in an object of the row's
 //! own, which the table's extras lead to (FORMAT 6.3, EDITING 9).
 
-use super::column::{ColumnEdit, ColumnPlace, keep, replace};
+use super::column::{ColumnEdit, ColumnPlace, keep, replace, reserve_extras};
 use super::dissolve::store;
 use super::editor::{Container, Editor};
-use super::extras::reserve_extras;
 use super::feed::Put;
 use super::handles::NodeId;
 use super::member::{FieldLookup, find_member};

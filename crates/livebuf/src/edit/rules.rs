@@ -99,11 +99,6 @@ fn grown(column: Elements, needed: u32) -> u32 {
     more.min(MAX_ELEMENTS.max(needed))
 }
 
-/// How many slots a column gets for `additional` more elements, if it has slots at all.
-pub(super) fn with_room(column: Elements, additional: u32) -> u32 {
-    if column.has_slots() { column.count.saturating_add(additional) } else { column.count }
-}
-
 impl Rules {
     /// The rules for a column, and the table or list that it is `within`; 0 for none.
     pub(super) fn of(column: Elements, within: u32) -> Rules {
@@ -208,6 +203,11 @@ impl Layout {
         Layout { gaps: array.gaps & GAPS_NULL, ..Layout::plain(array) }
     }
 
+    /// A column in this layout. Its header is still to be written.
+    pub(super) fn column(self, offset: u32, count: u32, capacity: u32, data: u32) -> Elements {
+        Elements { gaps: self.gaps, ..Elements::new(offset, self.column, count, capacity, data) }
+    }
+
     pub(super) fn size(&self, capacity: u32) -> u64 {
         self.column.slots_size(self.gaps, capacity)
     }
@@ -281,7 +281,19 @@ fn dictionary_layout<S: Storage>(
 ) -> Result<(Layout, u32)> {
     let plain = Layout { column: ColumnType::String, ..layout };
     let Some(entries) = column.entries(sink.bytes())? else { return Ok((plain, 0)) };
-    let Some(new) = new_texts(sink, entries, feed)? else { return Ok((plain, 0)) };
+    let (mut new, mut fits) = (0, true);
+    feed.each(sink, |sink, put| {
+        if put.is(TAG_STRING) {
+            let mut short = [0; 8];
+            let needle = Needle::new(put.content(sink.bytes(), &mut short)?);
+            fits &= needle.text.len() <= MAX_SHARED as usize;
+            new += u32::from(entries.find_entry(sink.bytes(), &needle)?.is_none());
+        }
+        Ok(())
+    })?;
+    if !fits {
+        return Ok((plain, 0));
+    }
     if new == 0 {
         return Ok((layout, 0));
     }
@@ -293,27 +305,6 @@ fn dictionary_layout<S: Storage>(
         _ => return Ok((plain, 0)),
     };
     Ok((Layout { column: kind, ..layout }, new))
-}
-
-/// How many of these values are texts that a dictionary's texts lack. `None` where a text is too
-/// long for it.
-fn new_texts<S: Storage>(
-    sink: &mut Sink<'_, S>,
-    entries: Elements,
-    feed: &Feed<'_, '_>,
-) -> Result<Option<u32>> {
-    let (mut new, mut fits) = (0, true);
-    feed.each(sink, |sink, put| {
-        let bytes = sink.bytes();
-        if put.is(TAG_STRING) {
-            let mut short = [0; 8];
-            let needle = Needle::new(put.content(bytes, &mut short)?);
-            fits &= needle.text.len() <= MAX_SHARED as usize;
-            new += u32::from(entries.find_entry(bytes, &needle)?.is_none());
-        }
-        Ok(())
-    })?;
-    Ok(fits.then_some(new))
 }
 
 /// Most bytes of a run.
