@@ -20,7 +20,7 @@ use crate::block::tensor::{Form, check_tensor};
 use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further, each_container};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice, text};
-use crate::format::cell::{Needle, shared_span, span_bytes, span_inline, span_offset};
+use crate::format::cell::{Needle, shared_span, span_bytes, span_offset, unplaced_span};
 use crate::format::extended::is_extended_span;
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
@@ -1109,11 +1109,8 @@ impl<'v> Copier<'v> {
 fn text_span<S: Storage>(sink: &mut Sink<'_, S>, source: &[u8], owned: bool) -> Result<u64> {
     let cell = span(sink, source, owned)?;
     if sink.writes() {
-        let inline = cell.to_le_bytes();
-        let copy = match span_inline(cell) {
-            Some(length) => &inline[..length],
-            None => span_bytes(sink.bytes(), cell, 0)?,
-        };
+        let mut inline = [0; 8];
+        let copy = unplaced_span(sink.bytes(), cell, &mut inline)?;
         text(copy, span_offset(cell, 0))?;
     }
     Ok(cell)

@@ -9,7 +9,7 @@ use crate::block::shape::Shape;
 use crate::block::table::Table;
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::cell::{Needle, span_bytes, span_inline};
+use crate::format::cell::{Needle, unplaced_span};
 use crate::format::extended::Extended;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
@@ -117,12 +117,8 @@ impl<'v> Put<'v> {
         }
         let Some(value) = self.stored(bytes) else { return Ok(&[]) };
         let raw = value.raw();
-        match (raw.tag, span_inline(raw.cell)) {
-            (TAG_STRING, Some(length)) => {
-                *short = raw.cell.to_le_bytes();
-                Ok(&short[..length])
-            }
-            (TAG_STRING | TAG_UUID, _) => span_bytes(value.document(), raw.cell, 0),
+        match raw.tag {
+            TAG_STRING | TAG_UUID => unplaced_span(value.document(), raw.cell, short),
             _ => Ok(&[]),
         }
     }
