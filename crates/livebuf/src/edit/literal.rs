@@ -347,11 +347,7 @@ fn items_layout(is_trusted: bool, items: &[New<'_>]) -> Layout {
     let mut numbers = Numbers::default();
     let is_number = |new: &New<'_>| {
         let (tag, cell) = new.probe();
-        let number = matches!(tag, TAG_INT | TAG_UINT | TAG_FLOAT);
-        if number {
-            numbers.add(tag, cell);
-        }
-        number || is_gap(tag)
+        numbers.add_number(tag, cell) || is_gap(tag)
     };
     let all = items.iter().all(is_number);
     match numbers.column(8).filter(|_| all) {

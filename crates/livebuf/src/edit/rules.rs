@@ -394,12 +394,8 @@ fn numbers_layout<S: Storage>(
                 layout.take_gap(gap);
             }
             Incoming::Value(tag, cell) => {
-                let is_number = matches!(tag, TAG_INT | TAG_UINT | TAG_FLOAT);
-                fits &= is_number;
+                fits &= numbers.add_number(tag, cell);
                 floats |= tag == TAG_FLOAT;
-                if is_number {
-                    numbers.add(tag, cell);
-                }
             }
         }
         Ok(())
@@ -410,9 +406,7 @@ fn numbers_layout<S: Storage>(
     let bytes = sink.bytes();
     for slot in (0..column.count).filter(|&slot| Some(slot) != replaced) {
         let raw = column.element(bytes, slot)?;
-        if matches!(raw.tag, TAG_INT | TAG_UINT | TAG_FLOAT) {
-            numbers.add(raw.tag, raw.cell);
-        }
+        numbers.add_number(raw.tag, raw.cell);
     }
     let min_width = if column.column.width() == 8 { 8 } else { 1 };
     Ok(numbers.column(min_width).map(|kind| Layout { column: kind, ..layout }))
