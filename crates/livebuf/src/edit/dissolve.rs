@@ -9,9 +9,8 @@ use super::rules::Layout;
 use super::sink::Sink;
 use crate::block::column::{Elements, row_of};
 use crate::block::column_type::ColumnType;
-use crate::block::map;
-use crate::block::record::{Block, Raw, Record};
-use crate::block::shape::{self, Shape};
+use crate::block::record::{Raw, Record};
+use crate::block::shape;
 use crate::block::table::Table;
 use crate::block::tensor::Form;
 use crate::block::walk::{Cursor, Node};
@@ -20,6 +19,7 @@ use crate::format::bytes::{load_u64, round_up};
 use crate::format::cell::{Needle, span_at, span_bytes};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
+use crate::view::{Checked, Object};
 
 /// Stores a value in a slot of its own: its tag and cell.
 pub(super) fn store<S: Storage>(sink: &mut Sink<'_, S>, put: &Put<'_>) -> Result<(u8, u64)> {
@@ -116,15 +116,12 @@ fn materialize_map<S: Storage>(
     table: Table,
     row: u32,
 ) -> Result<u32> {
-    let mut count = 0;
-    let mut cursor = Cursor::new(sink.bytes(), raw)?;
-    while cursor.next(sink.bytes())?.is_some() {
-        count += 1;
-    }
+    let count = Object::of(Checked, sink.bytes(), raw.cell)?.len() as u32;
     let map = new_map(sink, count, count);
     let mut cursor = Cursor::new(sink.bytes(), raw)?;
     while let Some((index, child)) = cursor.next(sink.bytes())? {
-        let key = key_cell(sink.bytes(), &cursor, table, row, index)?;
+        let key_at = cursor.key_at(sink.bytes(), index)?.unwrap_or_default();
+        let key = load_u64(sink.bytes(), key_at)?;
         let value = materialize(sink, child)?;
         add_entry(sink, map, key, value);
     }
@@ -132,24 +129,6 @@ fn materialize_map<S: Storage>(
         sink.try_write(|editor, _| editor.free_extra_shell(table, row))?;
     }
     Ok(map)
-}
-
-/// The cell of a row's key: a column's, or that of a further field.
-fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -> Result<u64> {
-    let (shape, at) = if index < table.columns {
-        (Shape::of_table(bytes, table.shape.into(), table.columns)?, index)
-    } else {
-        let home = table.extra(bytes, row)?;
-        let block = Block::resolve(bytes, home)?;
-        if block.kind() == KIND_MAP {
-            let map = map::Map::load(bytes, block.offset as u64)?;
-            return load_u64(bytes, map.key_at(index - table.columns)?);
-        }
-        (Shape::load(bytes, block.record()?.shape().into())?, index - table.columns)
-    };
-    // Read once more, so that damage is an error.
-    cursor.key(bytes, index)?;
-    load_u64(bytes, shape.key_position(at))
 }
 
 fn materialize_array<S: Storage>(sink: &mut Sink<'_, S>, elements: Elements) -> Result<u32> {
