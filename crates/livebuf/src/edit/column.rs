@@ -1182,7 +1182,11 @@ impl<S: Storage> Editor<S> {
                         false => self.empty_slots(list.offset + LIST_CHILD, elements)?,
                     }
                 } else {
-                    self.empty_arrays(list, slots.clone())?;
+                    let start = self.close_elements(list, slots.clone())?;
+                    let offsets = list.offsets(self.space.bytes())?;
+                    for slot in slots.clone() {
+                        offsets.put(&mut self.space, slot + 1, (TAG_INT, start));
+                    }
                 }
             }
             _ => {
@@ -1199,18 +1203,16 @@ impl<S: Storage> Editor<S> {
         Ok(())
     }
 
-    /// Makes arrays of a list with offsets, or texts of a run, empty.
-    fn empty_arrays(&mut self, list: List, slots: Range<u32>) -> Result<()> {
-        let (start, _) = list.bounds(self.space.bytes(), slots.start)?;
-        let (last, length) = list.bounds(self.space.bytes(), slots.end - 1)?;
-        let count = (last + length).saturating_sub(start);
-        self.close_from(list.offset + LIST_CHILD, start as u32, count as u32)?;
-        let offsets = list.offsets(self.space.bytes())?;
-        for slot in slots.clone() {
-            offsets.put(&mut self.space, slot + 1, (TAG_INT, start));
-        }
-        let behind = slots.end + 1..offsets.count;
-        offsets.add_to_offsets(&mut self.space, behind, (count as u32).wrapping_neg())
+    /// Takes the elements of these arrays of a list with offsets, or the bytes of these texts of a
+    /// run, out of the list. Returns where they began. The arrays keep their own offsets.
+    fn close_elements(&mut self, list: List, arrays: Range<u32>) -> Result<u64> {
+        let (bytes, offsets) = (self.space.bytes(), list.offsets(self.space.bytes())?);
+        let start = offsets.slot(bytes, arrays.start)?.cell;
+        let count = offsets.slot(bytes, arrays.end)?.cell.saturating_sub(start) as u32;
+        self.close_from(list.offset + LIST_CHILD, start as u32, count)?;
+        let behind = arrays.end + 1..offsets.count;
+        offsets.add_to_offsets(&mut self.space, behind, count.wrapping_neg())?;
+        Ok(start)
     }
 
     /// Takes emptied slots out of an array. If no slot is left, an array of rows or with gaps gets
@@ -1243,15 +1245,8 @@ impl<S: Storage> Editor<S> {
                 if let Some(length) = list.length {
                     self.close_from(list.offset + LIST_CHILD, at * length, count * length)?;
                 } else {
-                    let offsets = list.offsets(self.space.bytes())?;
-                    let start = offsets.slot(self.space.bytes(), at)?.cell;
-                    let end = offsets.slot(self.space.bytes(), at + count)?.cell;
-                    let length = end.saturating_sub(start) as u32;
-                    self.close_from(list.offset + LIST_CHILD, start as u32, length)?;
+                    self.close_elements(list, at..at + count)?;
                     self.close_from(list.offset + LIST_OFFSETS, at + 1, count)?;
-                    let offsets = list.offsets(self.space.bytes())?;
-                    let behind = at + 1..offsets.count;
-                    offsets.add_to_offsets(&mut self.space, behind, length.wrapping_neg())?;
                 }
                 if kind.is_run() {
                     list.give_back(&mut self.space)?;
