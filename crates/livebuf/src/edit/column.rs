@@ -940,7 +940,7 @@ impl ColumnEdit<'_> {
 }
 
 /// Says that a value is attached to its place, where it was a detached one.
-fn hang<S: Storage>(sink: &mut Sink<'_, S>, new: &New<'_>) {
+pub(super) fn hang<S: Storage>(sink: &mut Sink<'_, S>, new: &New<'_>) {
     if let New::Detached(detached) = new {
         sink.write(|editor, _| {
             editor.rehang(detached);

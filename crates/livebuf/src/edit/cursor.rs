@@ -68,10 +68,8 @@ impl<S: Storage> Editor<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn root_mut(&mut self) -> Result<NodeMut<'_, S>> {
-        match self.root_id() {
-            Some(node) => Ok(NodeMut::new(self, node)),
-            None => Err(Error::new(ErrorKind::WrongType, 0)),
-        }
+        let root = self.root_id().ok_or(Error::new(ErrorKind::WrongType, 0))?;
+        Ok(NodeMut::new(self, root))
     }
 
     /// A cursor on a handle's container.

@@ -145,11 +145,8 @@ impl<'v> Put<'v> {
 
     /// The member for a column of a table; missing where this is no object.
     pub(super) fn column_member(&self, bytes: &[u8], table: Table, index: u32) -> Result<Put<'v>> {
-        if !self.is(TAG_OBJECT) {
-            return Ok(Put::Missing);
-        }
-        if index >= table.columns {
-            // It gets no order of its own.
+        // A row gets no order of its own.
+        if !self.is(TAG_OBJECT) || index >= table.columns {
             return Ok(Put::Missing);
         }
         let key = Shape::of_table(bytes, table.shape as u64, table.columns)?.key(bytes, index)?;
@@ -337,14 +334,5 @@ impl<'v> Feed<'_, 'v> {
             Feed::One(Put::Value(new)) => new.tensor()?.numbers(column.column, dimensions),
             _ => None,
         }
-    }
-
-    pub(super) fn count<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<u32> {
-        let mut count = 0;
-        self.each(sink, |_, _| {
-            count += 1;
-            Ok(())
-        })?;
-        Ok(count)
     }
 }

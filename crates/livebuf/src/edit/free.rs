@@ -75,21 +75,20 @@ impl<S: Storage> Editor<S> {
             }
             let top = &mut stack[depth - 1];
             match top.cursor.next(self.space.bytes()) {
-                Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST && depth < CHUNK => {
+                Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST => {
                     let is_column = top.cursor.is_column(raw);
-                    if let Some(releasing) = self.begin_release(raw, is_column) {
+                    if depth == CHUNK {
+                        let above = above + CHUNK as u16;
+                        // Damage may hold itself.
+                        if above > MAX_NESTING {
+                            let limit = MAX_NESTING as u64;
+                            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit));
+                        }
+                        self.release_node(raw, is_column, above, allowance)?;
+                    } else if let Some(releasing) = self.begin_release(raw, is_column) {
                         stack[depth] = releasing;
                         depth += 1;
                     }
-                }
-                Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST => {
-                    // Damage may hold itself.
-                    let (above, is_column) = (above + CHUNK as u16, top.cursor.is_column(raw));
-                    if above > MAX_NESTING {
-                        let limit = MAX_NESTING as u64;
-                        return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit));
-                    }
-                    self.release_node(raw, is_column, above, allowance)?;
                 }
                 Ok(Some((_, raw))) if raw.tag > TAG_IMMEDIATE_LAST => self.release_span(raw),
                 Ok(Some(_)) => {}

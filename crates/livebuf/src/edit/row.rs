@@ -1,7 +1,7 @@
 //! Rows of tables. Their fields are slots of columns. Further fields are in an object of the row's
 //! own, which the table's extras lead to (FORMAT 6.3, EDITING 9).
 
-use super::column::{ColumnEdit, ColumnPlace, keep, replace, reserve_extras};
+use super::column::{ColumnEdit, ColumnPlace, hang, keep, replace, reserve_extras};
 use super::dissolve::store;
 use super::editor::{Container, Editor};
 use super::feed::Put;
@@ -44,11 +44,7 @@ impl Change for FirstFurther<'_, '_> {
     fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         let value = store(sink, &Put::new(self.new))?;
         put_extra(sink, self.table, self.row, self.plan, &self.needle, value)?;
-        sink.write(|editor, _| {
-            if let New::Detached(detached) = self.new {
-                editor.rehang(detached);
-            }
-        });
+        hang(sink, &self.new);
         Ok(value)
     }
 }

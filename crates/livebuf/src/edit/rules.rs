@@ -281,8 +281,9 @@ fn dictionary_layout<S: Storage>(
 ) -> Result<(Layout, u32)> {
     let plain = Layout { column: ColumnType::String, ..layout };
     let Some(entries) = column.entries(sink.bytes())? else { return Ok((plain, 0)) };
-    let (mut new, mut fits) = (0, true);
+    let (mut new, mut fits, mut slots) = (0, true, column.count);
     feed.each(sink, |sink, put| {
+        slots = slots.saturating_add(1);
         if put.is(TAG_STRING) {
             let mut short = [0; 8];
             let needle = Needle::new(put.content(sink.bytes(), &mut short)?);
@@ -297,7 +298,6 @@ fn dictionary_layout<S: Storage>(
     if new == 0 {
         return Ok((layout, 0));
     }
-    let slots = column.count.saturating_add(feed.count(sink)?);
     let kind = match entries.count.saturating_add(new) {
         all if all > slots.max(SMALL_DICTIONARY) => return Ok((plain, 0)),
         0..=0x100 => layout.column,
