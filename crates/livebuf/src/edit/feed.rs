@@ -68,6 +68,7 @@ impl<'v> Put<'v> {
     }
 
     /// The value as it lies in a document: in another one, or in this one, whose bytes are given.
+    #[inline]
     fn stored<'b>(&self, bytes: &'b [u8]) -> Option<Value<'b, Checked>>
     where
         'v: 'b,
@@ -80,6 +81,7 @@ impl<'v> Put<'v> {
     }
 
     /// A value below this one, which lies in the same document.
+    #[inline]
     fn below(&self, raw: Raw) -> Put<'v> {
         match self {
             Put::Value(New::Copy(value)) => {
@@ -89,6 +91,7 @@ impl<'v> Put<'v> {
         }
     }
 
+    #[inline]
     fn object<'b>(&self, bytes: &'b [u8]) -> Result<Option<Object<'b, Checked>>>
     where
         'v: 'b,
@@ -96,6 +99,7 @@ impl<'v> Put<'v> {
         self.stored(bytes).map_or(Ok(None), |value| value.object())
     }
 
+    #[inline]
     fn array<'b>(&self, bytes: &'b [u8]) -> Result<Option<Array<'b, Checked>>>
     where
         'v: 'b,
@@ -130,17 +134,18 @@ impl<'v> Put<'v> {
         column: Elements,
         slot: u32,
     ) -> Result<(u8, u64)> {
-        // If the document was not validated, the cell may be anything.
-        if let Some(value) = self.stored(sink.bytes())
-            && !sink.writes()
-        {
-            value.extended()?;
-        }
-        if self.is(TAG_UUID) {
+        let (tag, _) = self.probe();
+        if tag == TAG_UUID {
+            // If the document was not validated, the cell may be anything.
+            if !sink.writes()
+                && let Some(value) = self.stored(sink.bytes())
+            {
+                value.extended()?;
+            }
             let at = column.values_at() + slot as u64 * UUID_SIZE as u64;
             sink.try_write(|editor, _| editor.write_content(self, at, UUID_SIZE as u64))?;
         }
-        Ok((self.probe().0, 0))
+        Ok((tag, 0))
     }
 
     /// The member for a column of a table; missing where this is no object.
