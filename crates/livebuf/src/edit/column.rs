@@ -805,6 +805,11 @@ fn part<S: Storage>(
     row: u32,
     elements: Elements,
 ) -> Result<(ColumnPlace, Elements)> {
+    // A tensor gains and loses elements as any array does, but its elements keep their lengths. So
+    // an array in a tensor, or in a list of tensors, cannot change its own.
+    if elements.tensor {
+        return Err(mismatch(elements.offset));
+    }
     let bytes = sink.bytes();
     let owner = Owner::load(bytes, list.offset)?;
     let column = Elements::at(bytes, owner.header(bytes)?)?.whole(bytes)?;
@@ -861,7 +866,6 @@ pub(super) enum ColumnEdit<'v> {
 impl Change for ColumnEdit<'_> {
     fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         const DONE: (u8, u64) = (TAG_NULL, 0);
-        self.check_shape()?;
         match *self {
             ColumnEdit::Insert { array, index, ref new } => {
                 let (place, elements) = by_itself(sink, array)?;
@@ -922,20 +926,6 @@ impl Change for ColumnEdit<'_> {
                 Ok((TAG_ARRAY, place.header.into()))
             }
         }
-    }
-}
-
-impl ColumnEdit<'_> {
-    /// A tensor gains and loses elements as any array does, but its elements keep their lengths. So
-    /// an array in a tensor, or in a list of tensors, cannot change its own.
-    fn check_shape(&self) -> Result<()> {
-        let array = match *self {
-            ColumnEdit::Insert { array: Container::Listed(.., array), .. }
-            | ColumnEdit::Reserve { array: Container::Listed(.., array), .. }
-            | ColumnEdit::Part { array: Container::Listed(.., array) } => array,
-            _ => return Ok(()),
-        };
-        if array.tensor { Err(mismatch(array.offset)) } else { Ok(()) }
     }
 }
 
