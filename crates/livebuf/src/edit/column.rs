@@ -109,6 +109,14 @@ fn relayout<S: Storage>(
     Ok(new)
 }
 
+/// Makes what the slots of a column have in a table, list or run objects, arrays and texts by
+/// themselves.
+fn dissolve<S: Storage>(sink: &mut Sink<'_, S>, column: Elements) -> Result<Elements> {
+    let layout = Layout::plain(column);
+    let room = Rules::Column.room(column, layout, column.count, sink.end());
+    relayout(sink, column, layout, room)
+}
+
 /// Moves the bitmaps of a struct or list to `at`.
 fn move_nested_bits<S: Storage>(
     sink: &mut Sink<'_, S>,
@@ -816,9 +824,7 @@ fn part<S: Storage>(
     if !column.column.is_nested() || column.data != list.offset || row >= column.count {
         return Err(Error::new(ErrorKind::WrongBlock, column.offset as u64));
     }
-    let layout = Layout::plain(column);
-    let room = Rules::Column.room(column, layout, column.count, sink.end());
-    let column = relayout(sink, column, layout, room)?;
+    let column = dissolve(sink, column)?;
     let array = match sink.writes() {
         true => elements_of(sink.bytes(), column.element(sink.bytes(), row)?.cell)?,
         // As `materialize_array` is going to make it.
@@ -900,11 +906,9 @@ impl Change for ColumnEdit<'_> {
             }
             ColumnEdit::Swap { array, a, b } => {
                 if has_lists(sink.bytes(), array)? {
-                    let layout = Layout::plain(array);
-                    let room = Rules::Column.room(array, layout, array.count, sink.end());
-                    relayout(sink, array, layout, room)?;
+                    dissolve(sink, array)?;
                 } else {
-                    part_far_texts(sink, ColumnPlace::array(array), array, a, b)?;
+                    part_far_texts(sink, array, a, b)?;
                 }
                 sink.try_write(|editor, _| editor.exchange(array.offset, a, b))?;
                 Ok(DONE)
@@ -993,7 +997,6 @@ fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
 /// Texts of the same length just change places. Does the same in all columns of structs.
 fn part_far_texts<S: Storage>(
     sink: &mut Sink<'_, S>,
-    place: ColumnPlace,
     column: Elements,
     a: u32,
     b: u32,
@@ -1002,7 +1005,7 @@ fn part_far_texts<S: Storage>(
         let table = Table::load(sink.bytes(), column.data)?;
         for index in 0..table.headers() {
             let below = table.column(sink.bytes(), index)?.whole(sink.bytes())?;
-            part_far_texts(sink, ColumnPlace::column(table, index), below, a, b)?;
+            part_far_texts(sink, below, a, b)?;
         }
     } else if column.column.is_run() {
         let list = List::load(sink.bytes(), column.data)?;
@@ -1010,10 +1013,7 @@ fn part_far_texts<S: Storage>(
         let second = list.text_bounds(sink.bytes(), a.max(b))?;
         let alike = first.1 - first.0 == second.1 - second.0;
         if !alike && second.1.saturating_sub(first.0) > MOST_MOVED {
-            let layout = Layout::plain(column);
-            let rules = Rules::of(column, place.within);
-            let room = rules.room(column, layout, column.count, sink.end());
-            relayout(sink, column, layout, room)?;
+            dissolve(sink, column)?;
         }
     }
     Ok(())
