@@ -698,18 +698,10 @@ impl<'v> Copier<'v> {
         if !column.column.takes_list(list.length.is_some()) {
             return Err(Error::new(ErrorKind::BadCode, list.offset as u64));
         }
-        let child = list.child(source)?;
-        let end = match list.length {
-            Some(length) => length as u64 * column.count as u64,
-            None => {
-                list.offsets(source)?.whole(source)?;
-                list.check_offsets(source, column.count)?.into()
-            }
-        };
-        if child.count as u64 != end {
-            return Err(Error::new(ErrorKind::BadCount, child.offset as u64));
+        if list.length.is_none() {
+            list.offsets(source)?.whole(source)?;
         }
-        Ok(())
+        list.check_elements(source, column.count)
     }
 
     /// Copies a checked column.
