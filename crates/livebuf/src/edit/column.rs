@@ -1101,6 +1101,7 @@ impl<S: Storage> Editor<S> {
     }
 
     /// Writes a text or UUID of so many bytes at `to`, where its column keeps it.
+    #[inline]
     pub(super) fn write_content(&mut self, put: &Put<'_>, to: u64, length: u64) -> Result<()> {
         match *put {
             // No run's bytes: those are copied to a column, or to another run.

@@ -13,7 +13,7 @@ use crate::format::cell::{Needle, unplaced_span};
 use crate::format::extended::Extended;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
-use crate::view::{Array, Checked, Object, Value};
+use crate::view::{Checked, Value};
 
 /// Is called with the sink and each member.
 type ForMember<'w, 'v, S> = dyn FnMut(&mut Sink<'_, S>, &'v str, Put<'v>) -> Result<()> + 'w;
@@ -91,24 +91,9 @@ impl<'v> Put<'v> {
         }
     }
 
-    #[inline]
-    fn object<'b>(&self, bytes: &'b [u8]) -> Result<Option<Object<'b, Checked>>>
-    where
-        'v: 'b,
-    {
-        self.stored(bytes).map_or(Ok(None), |value| value.object())
-    }
-
-    #[inline]
-    fn array<'b>(&self, bytes: &'b [u8]) -> Result<Option<Array<'b, Checked>>>
-    where
-        'v: 'b,
-    {
-        self.stored(bytes).map_or(Ok(None), |value| value.array())
-    }
-
     /// The bytes of a text or UUID, none for other values. A short text of a document is copied to
     /// `short`, since its cell may be nowhere.
+    #[inline]
     pub(super) fn content<'b>(
         &'b self,
         bytes: &'b [u8],
@@ -164,8 +149,11 @@ impl<'v> Put<'v> {
                 .iter()
                 .find(|(key, _)| key.as_bytes() == needle.text)
                 .map(|(_, new)| Put::new(*new)),
-            _ => match self.object(bytes)? {
-                Some(object) => object.find(needle)?.map(|value| self.below(value.raw())),
+            _ => match self.stored(bytes) {
+                Some(value) => match value.object()? {
+                    Some(object) => object.find(needle)?.map(|value| self.below(value.raw())),
+                    None => None,
+                },
                 None => None,
             },
         };
@@ -177,8 +165,11 @@ impl<'v> Put<'v> {
         let found = match self {
             Put::Value(New::Items(items)) => items.get(index as usize).map(|new| Put::new(*new)),
             Put::Value(New::Tensor(tensor)) => Some(Put::Value(tensor.element(index)?.into())),
-            _ => match self.array(bytes)? {
-                Some(array) => array.get(index as usize)?.map(|value| self.below(value.raw())),
+            _ => match self.stored(bytes) {
+                Some(value) => match value.array()? {
+                    Some(array) => array.get(index as usize)?.map(|value| self.below(value.raw())),
+                    None => None,
+                },
                 None => None,
             },
         };
@@ -193,7 +184,10 @@ impl<'v> Put<'v> {
         match self {
             Put::Value(New::Items(items)) => Ok(items.len() as u32),
             Put::Value(New::Tensor(tensor)) => Ok(tensor.length()),
-            _ => Ok(self.array(bytes)?.map_or(0, |array| array.len() as u32)),
+            _ => match self.stored(bytes) {
+                Some(value) => Ok(value.array()?.map_or(0, |array| array.len() as u32)),
+                None => Ok(0),
+            },
         }
     }
 
@@ -202,7 +196,8 @@ impl<'v> Put<'v> {
         if let Put::Value(New::Tensor(tensor)) = self {
             return tensor.form().map(Some);
         }
-        let Some(array) = self.array(bytes)? else { return Ok(None) };
+        let Some(value) = self.stored(bytes) else { return Ok(None) };
+        let Some(array) = value.array()? else { return Ok(None) };
         let (_, bytes, elements) = array.parts();
         Ok(Form::of(bytes, elements)?.map(|(form, _)| form))
     }
@@ -219,7 +214,8 @@ impl<'v> Put<'v> {
         if let Put::Value(New::Fields(fields)) = self {
             return fields.iter().try_for_each(|(key, new)| with(key, Put::new(*new)));
         }
-        let Some(object) = self.object(bytes)? else { return Ok(()) };
+        let Some(value) = self.stored(bytes) else { return Ok(()) };
+        let Some(object) = value.object()? else { return Ok(()) };
         object.iter().try_for_each(|member| {
             let (key, value) = member?;
             with(key, self.below(value.raw()))
