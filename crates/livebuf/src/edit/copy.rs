@@ -41,15 +41,14 @@ impl<S: Storage> TableEdits<S> {
     }
 }
 
-/// The bytes of a value's copy, and how many containers nest in it. `before`:
-/// bytes that were counted before.
+/// The bytes of a value's copy, and how many containers nest in it.
 ///
 /// # Errors
 /// What is damaged, and limits.
 #[inline(never)]
-fn count<S: Storage>(editor: &Editor<S>, value: &Value<'_>, before: u64) -> Result<(u64, u16)> {
+fn count<S: Storage>(editor: &Editor<S>, value: &Value<'_>) -> Result<(u64, u16)> {
     let mut sizer = editor.sizer(NodeId::NONE);
-    let (_, height) = copy(&mut sizer, value, before)?;
+    let (_, height) = copy(&mut sizer, value)?;
     Ok((sizer.counted(), height))
 }
 
@@ -63,18 +62,14 @@ fn write<S: Storage>(
     value: &Value<'_>,
     extent: &mut Extent,
 ) -> Result<(u8, u64)> {
-    copy(&mut writer(editor, extent), value, 0).map(|(copy, _)| copy)
+    copy(&mut writer(editor, extent), value).map(|(copy, _)| copy)
 }
 
 /// The tag and cell of a value's copy, and how many containers nest in it.
-fn copy<S: Storage>(
-    sink: &mut Sink<'_, S>,
-    value: &Value<'_>,
-    before: u64,
-) -> Result<((u8, u64), u16)> {
+fn copy<S: Storage>(sink: &mut Sink<'_, S>, value: &Value<'_>) -> Result<((u8, u64), u16)> {
     let raw = value.raw();
     let limits = *sink.editor().space.limits();
-    let mut copier = Copier::new(value.document(), limits, before);
+    let mut copier = Copier::new(value.document(), limits);
     let copy = match raw.tag <= TAG_SPAN_LAST {
         true => copier.scalar(sink, raw)?,
         false => copier.node::<S, FIRST>(sink, raw, None, 1)?,
@@ -142,8 +137,6 @@ struct Copier<'v> {
     recent: Recent,
     /// How many containers nest.
     height: u16,
-    /// Bytes that were counted before.
-    before: u64,
     /// An array that is copied has containers that are no columns: they come after it.
     leaves: bool,
 }
@@ -189,10 +182,10 @@ struct Pair {
 type Child = (u32, Raw, Option<To>, u16);
 
 impl<'v> Copier<'v> {
-    fn new(source: &'v [u8], limits: Limits, before: u64) -> Self {
+    fn new(source: &'v [u8], limits: Limits) -> Self {
         let allowance = Allowance::new(source, limits.budget);
         let recent = Recent::new();
-        Copier { source, limits, allowance, recent, height: 0, before, leaves: false }
+        Copier { source, limits, allowance, recent, height: 0, leaves: false }
     }
 
     fn check_length(&self, bytes: &[u8]) -> Result<()> {
@@ -207,7 +200,7 @@ impl<'v> Copier<'v> {
     /// record take most: a key, a place in a shape, and shared text.
     fn check_size<S: Storage>(&self, sink: &Sink<'_, S>) -> Result<()> {
         let most = COPY_FACTOR * self.source.len() as u64;
-        if sink.counted().saturating_sub(self.before) > most {
+        if sink.counted() > most {
             return Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, most));
         }
         Ok(())
