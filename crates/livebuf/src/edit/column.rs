@@ -125,11 +125,8 @@ fn move_nested_bits<S: Storage>(
     at: u32,
 ) -> Result<()> {
     sink.try_write(|editor, _| {
-        let old_bits = old.bits_at(editor.space.bytes())?;
-        editor.copy_bits(old, old_bits, new, at as u64)?;
-        if old.gaps != GAPS_NONE {
-            editor.space.free(old_bits, gaps_size(old.gaps, old.capacity as u64));
-        }
+        editor.copy_bits(old, new, at as u64)?;
+        editor.free_bits(old);
         set_nested_bits(&mut editor.space, new.data, at);
         Ok(())
     })
@@ -139,10 +136,7 @@ fn move_nested_bits<S: Storage>(
 /// texts of runs become objects, arrays and texts by themselves.
 fn move_slots<S: Storage>(sink: &mut Sink<'_, S>, old: Elements, new: Elements) -> Result<()> {
     sink.try_write(|editor, _| {
-        if new.gaps != GAPS_NONE {
-            let old_bits = old.bits_at(editor.space.bytes())?;
-            editor.copy_bits(old, old_bits, new, new.data as u64)?;
-        }
+        editor.copy_bits(old, new, new.data as u64)?;
         let space = &mut editor.space;
         let alike = new.column.takes_over(old.column) && !new.column.is_marked();
         if old.column.lends() && !new.column.lends() {
@@ -587,10 +581,7 @@ fn open_lists<S: Storage>(
     let run = resize_run(sink, list, start as u32, 0, elements as u32)?;
     let mut to = run.data as u64 + start;
     feed.each(sink, |sink, put| {
-        let length = match fixed {
-            Some(length) => length,
-            None => put.length(sink.bytes())?,
-        };
+        let length = fixed.map_or_else(|| put.length(sink.bytes()), Ok)?;
         sink.try_write(|editor, _| editor.write_text(&put, to, length))?;
         to += length as u64;
         Ok(())
@@ -1070,11 +1061,12 @@ impl<S: Storage> Editor<S> {
         })
     }
 
-    /// Writes the bitmaps of a column's new layout by those of the old one.
-    fn copy_bits(&mut self, old: Elements, old_bits: u64, new: Elements, bits: u64) -> Result<()> {
+    /// Writes the bitmaps of a column's new layout to `bits`, by those of the old one.
+    fn copy_bits(&mut self, old: Elements, new: Elements, bits: u64) -> Result<()> {
         if new.gaps == GAPS_NONE {
             return Ok(());
         }
+        let old_bits = old.bits_at(self.space.bytes())?;
         let (from, to) = (bitmap_size(old.capacity as u64), bitmap_size(new.capacity as u64));
         let whole = bitmap_size(old.count as u64);
         // A byte of a bitmap with a 1 for each slot.

@@ -58,13 +58,9 @@ pub(super) fn materialize<S: Storage>(sink: &mut Sink<'_, S>, raw: Raw) -> Resul
         Node::Array(elements) => materialize_array(sink, elements)?,
         _ => return Ok((raw.tag, raw.cell)),
     };
-    if !sink.writes() {
-        return Ok((raw.tag, raw.cell));
-    }
-    sink.write(|editor, _| {
-        let from = (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
-        editor.note(Event::Moved { from, to: (home, 0) });
-    });
+    let Some((editor, _)) = sink.writing() else { return Ok((raw.tag, raw.cell)) };
+    let from = (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
+    editor.note(Event::Moved { from, to: (home, 0) });
     Ok((raw.tag, home as u64))
 }
 
@@ -76,13 +72,9 @@ fn copy_lent<S: Storage>(sink: &mut Sink<'_, S>, raw: Raw) -> Result<(u8, u64)> 
     }
     let length = text.len() as u32;
     let to = sink.carve(round_up(length.into()));
-    if !sink.writes() {
-        // Where the text is now, it can be compared with others.
-        return Ok((raw.tag, raw.cell));
-    }
-    sink.write(|editor, _| {
-        editor.space.copy_within(raw.cell as u32 as u64, to.into(), length.into());
-    });
+    // Where the text is now, it can be compared with others.
+    let Some((editor, _)) = sink.writing() else { return Ok((raw.tag, raw.cell)) };
+    editor.space.copy_within(raw.cell as u32 as u64, to.into(), length.into());
     Ok((raw.tag, span_at(to, length, true)))
 }
 

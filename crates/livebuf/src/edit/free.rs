@@ -201,7 +201,7 @@ impl<S: Storage> Editor<S> {
     }
 
     /// Frees the bitmaps of a struct or list.
-    fn free_bits(&mut self, column: Elements) {
+    pub(super) fn free_bits(&mut self, column: Elements) {
         let size = gaps_size(column.gaps, column.capacity as u64);
         match column.bits_at(self.space.bytes()) {
             Ok(bits) if size > 0 => self.space.free(bits, size),
