@@ -516,7 +516,7 @@ fn store_extra<S: Storage>(
         false => (new_map(sink, count, count), None),
     };
     let mut index = 0;
-    put.each_further(sink, table, &mut |sink, text, member| {
+    put.each_further(sink, table, |sink, text, member| {
         let needle = Needle::new(text.as_bytes());
         if let Some(object) = object {
             let key_cell = key(sink, &needle)?;

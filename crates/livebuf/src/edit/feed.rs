@@ -15,8 +15,6 @@ use crate::format::layout::*;
 use crate::store::storage::Storage;
 use crate::view::{Checked, Value};
 
-/// Is called with the sink and each member.
-type ForMember<'w, 'v, S> = dyn FnMut(&mut Sink<'_, S>, &'v str, Put<'v>) -> Result<()> + 'w;
 /// Is called with the sink and each value.
 type ForValue<'w, 'v, S> = dyn FnMut(&mut Sink<'_, S>, Put<'v>) -> Result<()> + 'w;
 
@@ -228,7 +226,7 @@ impl<'v> Put<'v> {
         &self,
         sink: &mut Sink<'_, S>,
         table: Table,
-        with: &mut ForMember<'_, 'v, S>,
+        mut with: impl FnMut(&mut Sink<'_, S>, &'v str, Put<'v>) -> Result<()>,
     ) -> Result<()> {
         self.each_member(&[], |key, put| {
             let bytes = sink.bytes();
