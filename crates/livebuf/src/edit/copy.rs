@@ -153,12 +153,6 @@ struct Around {
     level: u16,
 }
 
-impl Around {
-    fn below(self, in_table: bool, above: Option<Above>) -> Around {
-        Around { in_table, above, depth: self.depth + 1, level: self.level.saturating_add(1) }
-    }
-}
-
 /// The copy of a container. While only counted, its kind is right, and its place is not.
 #[derive(Clone, Copy)]
 enum To {
@@ -784,6 +778,23 @@ impl<'v> Copier<'v> {
         Ok(())
     }
 
+    /// What is around the columns below a column. Counts its rows or arrays as containers.
+    fn below(&mut self, writes: bool, column: Elements, around: Around) -> Result<Around> {
+        let (in_table, level) =
+            (column.column == ColumnType::Struct, around.level.saturating_add(1));
+        let mut above = None;
+        if !writes && !column.column.is_run() {
+            if self.has_value(column)? {
+                self.reach(level)?;
+            }
+            above = match in_table {
+                true => Above::rows(column),
+                false => Above::arrays(self.source, column, List::load(self.source, column.data)?)?,
+            };
+        }
+        Ok(Around { in_table, above, depth: around.depth + 1, level })
+    }
+
     /// Whether a slot of a column has a value.
     fn has_value(&self, column: Elements) -> Result<bool> {
         for slot in 0..column.count {
@@ -919,15 +930,7 @@ impl<'v> Copier<'v> {
         if table.rows != elements.count || table.columns == 0 || table.columns != keys {
             return Err(Error::new(ErrorKind::BadCount, elements.offset as u64));
         }
-        let above = match sink.writes() {
-            true => None,
-            false => {
-                if self.has_value(elements)? {
-                    self.reach(around.level.saturating_add(1))?;
-                }
-                Above::rows(elements)
-            }
-        };
+        let around = self.below(sink.writes(), elements, around)?;
         // Without rows there are no orders.
         let copy = Table { ordered: table.ordered && table.rows > 0, ..table };
         let at = sink.carve(copy.size());
@@ -940,7 +943,6 @@ impl<'v> Copier<'v> {
         let extras_at = self.extras(sink, table, elements)?;
         let copy = Table { offset: at, shape, extras: extras_at, ..copy };
         sink.write(|editor, _| copy.write_header(&mut editor.space, owner, bits));
-        let around = around.below(true, above);
         for index in 0..copy.headers() {
             let column = table.column(source, index)?;
             if column.count != elements.count {
@@ -1046,14 +1048,7 @@ impl<'v> Copier<'v> {
         };
         let copy = Elements { offset: at + LIST_CHILD, ..child };
         let owner = Owner { block: at, column: 0 };
-        if !writes && !is_run && self.has_value(elements)? {
-            self.reach(around.level.saturating_add(1))?;
-        }
-        let above = match writes {
-            true => None,
-            false => Above::arrays(self.source, elements, list)?,
-        };
-        let around = around.below(false, above);
+        let around = self.below(writes, elements, around)?;
         match is_run {
             true => self.slots(sink, child, copy, owner, around)?,
             false => self.column(sink, child, copy, owner, around)?,
