@@ -1326,30 +1326,34 @@ impl<S: Storage> Editor<S> {
         let bytes = self.space.bytes();
         let column = Elements::at(bytes, header)?;
         let gaps = (column.gap(bytes, a)?, column.gap(bytes, b)?);
-        if column.column == ColumnType::FixedList {
-            let list = List::load(bytes, column.data)?;
-            let length = list.length.unwrap_or(0);
-            self.note(Event::Swapped { table: list.offset, a, b });
-            return (0..length).try_for_each(|at| {
-                self.exchange(list.offset + LIST_CHILD, a * length + at, b * length + at)
-            });
-        } else if column.column.is_run() {
-            let list = List::load(bytes, column.data)?;
-            list.exchange_texts(&mut self.space, a, b)?;
-        } else if column.column == ColumnType::Uuid {
-            column.exchange_slots(&mut self.space, a, b)?;
-        } else if column.column != ColumnType::Struct {
-            let (first, second) = (column.stored(bytes, a)?, column.stored(bytes, b)?);
-            column.put(&mut self.space, a, second);
-            column.put(&mut self.space, b, first);
-            return Ok(());
+        match column.column {
+            ColumnType::Struct => self.exchange_rows(Table::load(bytes, column.data)?, a, b)?,
+            ColumnType::FixedList => {
+                let list = List::load(bytes, column.data)?;
+                let length = list.length.unwrap_or(0);
+                self.note(Event::Swapped { table: list.offset, a, b });
+                for at in 0..length {
+                    self.exchange(list.offset + LIST_CHILD, a * length + at, b * length + at)?;
+                }
+            }
+            ColumnType::Uuid => column.exchange_slots(&mut self.space, a, b)?,
+            kind if kind.is_run() => {
+                List::load(bytes, column.data)?.exchange_texts(&mut self.space, a, b)?;
+            }
+            _ => {
+                let (first, second) = (column.stored(bytes, a)?, column.stored(bytes, b)?);
+                column.put(&mut self.space, a, second);
+                column.put(&mut self.space, b, first);
+                return Ok(());
+            }
         }
         column.set_gap(&mut self.space, a, gaps.1);
         column.set_gap(&mut self.space, b, gaps.0);
-        if column.column.lends() {
-            return Ok(());
-        }
-        let table = Table::load(self.space.bytes(), column.data)?;
+        Ok(())
+    }
+
+    /// Exchanges the members of two rows.
+    fn exchange_rows(&mut self, table: Table, a: u32, b: u32) -> Result<()> {
         self.note(Event::Swapped { table: table.offset, a, b });
         for index in 0..table.headers() {
             self.exchange(table.header(index), a, b)?;
