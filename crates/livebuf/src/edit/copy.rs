@@ -10,7 +10,7 @@ use crate::block::absent::{self, Above};
 use crate::block::column::{Elements, row_of};
 use crate::block::column_type::{ColumnType, SlotKind};
 use crate::block::list::List;
-use crate::block::map;
+use crate::block::map::Map;
 use crate::block::owner::Owner;
 use crate::block::record::{Raw, Record, check_extended_span, check_immediate, each_field};
 use crate::block::run;
@@ -102,9 +102,7 @@ struct Recent {
 }
 
 impl Recent {
-    const fn new() -> Self {
-        Recent { shapes: [(0, 0, 0); 16], next: 0 }
-    }
+    const NONE: Recent = Recent { shapes: [(0, 0, 0); 16], next: 0 };
 
     /// A record's shape can be taken as it is where no field is a hole.
     fn get(&self, record: Record) -> Option<u32> {
@@ -178,8 +176,7 @@ type Child = (u32, Raw, Option<To>, u16);
 impl<'v> Copier<'v> {
     fn new(source: &'v [u8], limits: Limits) -> Self {
         let allowance = Allowance::new(source, limits.budget);
-        let recent = Recent::new();
-        Copier { source, limits, allowance, recent, height: 0, leaves: false }
+        Copier { source, limits, allowance, recent: Recent::NONE, height: 0, leaves: false }
     }
 
     fn check_length(&self, bytes: &[u8]) -> Result<()> {
@@ -355,11 +352,11 @@ impl<'v> Copier<'v> {
                 (copy.offset, To::Record(copy))
             }
             Node::Map(offset) => {
-                let live = map::Map::load(self.source, offset as u64)?.live;
+                let map = Map::load(self.source, offset as u64)?;
                 if !sink.writes() {
-                    self.check_map(offset)?;
+                    self.check_map(&map)?;
                 }
-                let home = new_map(sink, live, live);
+                let home = new_map(sink, map.live, map.live);
                 (home, To::Map(home))
             }
             Node::Row(..) => self.row(sink, raw)?,
@@ -461,7 +458,7 @@ impl<'v> Copier<'v> {
         if record.used() > from.count {
             return Err(Error::new(ErrorKind::BadCount, record.offset as u64));
         }
-        let mut keys = KeyList::default();
+        let mut keys = KeyList::EMPTY;
         each_field(source, record, |index, _| keys.push(index))?;
         if record.live() == 0 {
             return Ok(0);
@@ -500,7 +497,7 @@ impl<'v> Copier<'v> {
             return Err(Error::new(ErrorKind::WrongBlock, raw.cell & 0xFFFF_FFFF));
         };
         let shape = Shape::of_table(source, table.shape as u64, table.columns)?;
-        let (mut keys, mut live, mut record) = (KeyList::default(), 0u32, true);
+        let (mut keys, mut live, mut record) = (KeyList::EMPTY, 0u32, true);
         while let Some((index, _)) = cursor.next(source)? {
             let key = cursor.key(source, index)?.unwrap_or_default();
             if !sink.writes() {
@@ -542,8 +539,7 @@ impl<'v> Copier<'v> {
     }
 
     /// Checks the count of a map's entries, and their keys.
-    fn check_map(&mut self, offset: u32) -> Result<()> {
-        let map = map::Map::load(self.source, offset as u64)?;
+    fn check_map(&mut self, map: &Map) -> Result<()> {
         let (mut live, mut from) = (0, 0);
         while let Some(index) = map.next_live(self.source, from)? {
             from = index + 1;
@@ -554,7 +550,7 @@ impl<'v> Copier<'v> {
             text(key, map.keys.at(index))?;
         }
         if live != map.live {
-            return Err(Error::new(ErrorKind::BadCount, offset as u64));
+            return Err(Error::new(ErrorKind::BadCount, map.at));
         }
         Ok(())
     }
@@ -1179,13 +1175,9 @@ struct KeyList {
     count: usize,
 }
 
-impl Default for KeyList {
-    fn default() -> Self {
-        KeyList { places: [0; MAX_FIELDS], count: 0 }
-    }
-}
-
 impl KeyList {
+    const EMPTY: KeyList = KeyList { places: [0; MAX_FIELDS], count: 0 };
+
     fn push(&mut self, place: u32) -> Result<()> {
         let full = || Error::with_detail(ErrorKind::ElementLimit, 0, MAX_FIELDS as u64);
         *self.places.get_mut(self.count).ok_or_else(full)? = place;

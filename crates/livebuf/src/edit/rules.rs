@@ -307,9 +307,6 @@ fn dictionary_layout<S: Storage>(
     Ok((Layout { column: kind, ..layout }, new))
 }
 
-/// Most bytes of a run.
-const MAX_RUN: u64 = MAX_SPAN as u64;
-
 /// Bytes of texts and offsets that one edit moves in a run.
 pub(super) const MOST_MOVED: u32 = 1 << 16;
 
@@ -356,10 +353,7 @@ fn run_layout<S: Storage>(
             return Ok(plain);
         }
     }
-    match run.count as u64 - old + new <= MAX_RUN {
-        true => Ok(layout),
-        false => Ok(plain),
-    }
+    Ok(if run.count as u64 - old + new <= MAX_SPAN as u64 { layout } else { plain })
 }
 
 /// The layout by which a column of numbers holds integers and floats (EDITING 6); `None`
