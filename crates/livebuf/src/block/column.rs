@@ -535,19 +535,6 @@ impl Elements {
         Ok(())
     }
 
-    /// Copies the values of a column without gaps to a larger place. Returns the column there;
-    /// its header is still to be written.
-    pub(crate) fn move_to<S: Storage>(
-        &self,
-        space: &mut Space<S>,
-        data: u32,
-        capacity: u32,
-    ) -> Elements {
-        let length = self.column.data_size(self.count);
-        space.copy_within(self.data as u64, data as u64, length);
-        Elements { data, capacity, ..*self }
-    }
-
     /// Makes slots zero, as slots without a value are. The bitmaps stay.
     pub(crate) fn clear<S: Storage>(&self, space: &mut Space<S>, slots: Range<u32>) {
         let values = self.values_at();

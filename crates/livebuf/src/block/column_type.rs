@@ -556,6 +556,15 @@ impl Numbers {
         }
     }
 
+    /// Adds a value if it is a number. Returns whether it is.
+    pub(crate) fn add_number(&mut self, tag: u8, cell: u64) -> bool {
+        let is_number = matches!(tag, TAG_INT | TAG_UINT | TAG_FLOAT);
+        if is_number {
+            self.add(tag, cell);
+        }
+        is_number
+    }
+
     /// The narrowest column of numbers, of at least so many bytes, that holds these integers and
     /// floats; `None` where there is none.
     pub(crate) fn column(&self, min_width: u8) -> Option<ColumnType> {

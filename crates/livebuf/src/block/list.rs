@@ -72,11 +72,24 @@ impl List {
         Ok(offsets)
     }
 
-    /// Checks the offsets for so many arrays: the first is 0, and none falls. Returns the last.
+    /// Checks that the list has the elements of so many arrays, and no others.
     ///
     /// # Errors
     /// [`ErrorKind::BadCount`], [`ErrorKind::BadIndex`].
-    pub(crate) fn check_offsets(&self, bytes: &[u8], arrays: u32) -> Result<u32> {
+    pub(crate) fn check_elements(&self, bytes: &[u8], arrays: u32) -> Result<()> {
+        let elements = match self.length {
+            Some(length) => length as u64 * arrays as u64,
+            None => self.check_offsets(bytes, arrays)?.into(),
+        };
+        let child = self.child(bytes)?;
+        match child.count as u64 == elements {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::BadCount, child.offset as u64)),
+        }
+    }
+
+    /// Checks the offsets for so many arrays: the first is 0, and none falls. Returns the last.
+    fn check_offsets(&self, bytes: &[u8], arrays: u32) -> Result<u32> {
         let offsets = self.offsets(bytes)?;
         if offsets.count as u64 != arrays as u64 + 1 {
             return Err(Error::new(ErrorKind::BadCount, offsets.offset as u64));

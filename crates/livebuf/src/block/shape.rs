@@ -121,10 +121,16 @@ impl Shape {
     /// The bytes of key `index`.
     #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
     pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<&'a [u8]> {
-        if index >= self.count {
-            return Err(Error::new(ErrorKind::BadCount, self.offset));
+        span_at_position(bytes, self.key_at(index)?)
+    }
+
+    /// Where the cell of key `index` lies, which the shape must have.
+    #[inline]
+    pub(crate) fn key_at(&self, index: u32) -> Result<u64> {
+        match index < self.count {
+            true => Ok(self.key_position(index)),
+            false => Err(Error::new(ErrorKind::BadCount, self.offset)),
         }
-        span_at_position(bytes, self.key_position(index))
     }
 
     /// Index of a key among the first `used` of a shape that may be wide.

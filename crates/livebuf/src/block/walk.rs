@@ -87,15 +87,13 @@ impl Node {
         }
     }
 
-    fn member_key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<Option<&'a [u8]>> {
+    #[inline]
+    fn member_key_at(&self, bytes: &[u8], index: u32) -> Result<Option<u64>> {
         match *self {
             Node::Record(record) => {
-                Shape::load(bytes, record.shape() as u64)?.key(bytes, index).map(Some)
+                Shape::load(bytes, record.shape() as u64)?.key_at(index).map(Some)
             }
-            Node::Map(offset) => {
-                let map = Map::load(bytes, offset as u64)?;
-                span_at_position(bytes, map.key_at(index)?).map(Some)
-            }
+            Node::Map(offset) => Map::load(bytes, offset as u64)?.key_at(index).map(Some),
             _ => Ok(None),
         }
     }
@@ -271,14 +269,21 @@ impl Cursor {
 
     /// The key of the child at `index`; `None` in arrays.
     pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<Option<&'a [u8]>> {
+        match self.key_at(bytes, index)? {
+            Some(position) => span_at_position(bytes, position).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Where the cell of that key lies.
+    #[inline]
+    pub(crate) fn key_at(&self, bytes: &[u8], index: u32) -> Result<Option<u64>> {
         match self.node {
             Node::Row(table, _) if index < table.columns => {
-                Shape::of_table(bytes, table.shape as u64, table.columns)?
-                    .key(bytes, index)
-                    .map(Some)
+                Shape::of_table(bytes, table.shape as u64, table.columns)?.key_at(index).map(Some)
             }
-            Node::Row(table, _) => self.extra(bytes)?.member_key(bytes, index - table.columns),
-            node => node.member_key(bytes, index),
+            Node::Row(table, _) => self.extra(bytes)?.member_key_at(bytes, index - table.columns),
+            node => node.member_key_at(bytes, index),
         }
     }
 }

@@ -17,9 +17,12 @@ use crate::format::layout::*;
 use crate::store::storage::Storage;
 
 impl<S: Storage> Editor<S> {
-    fn array(&self, node: NodeId) -> Result<Elements> {
+    /// The array of a handle, as it lies in the document, and its elements.
+    fn array(&self, node: NodeId) -> Result<(Container, Elements)> {
         match self.container(node)? {
-            Container::Array(elements) | Container::Listed(.., elements) => Ok(elements),
+            array @ (Container::Array(elements) | Container::Listed(.., elements)) => {
+                Ok((array, elements))
+            }
             _ => Err(Error::new(ErrorKind::WrongType, node.home() as u64)),
         }
     }
@@ -54,16 +57,13 @@ impl<S: Storage> Editor<S> {
 
     /// An array whose length or order can change: one of a list becomes one by itself. Where the
     /// undo log was full it did not, and there is no array to go on with.
-    pub(super) fn part(&mut self, node: NodeId, array: Container) -> Result<Elements> {
-        match array {
-            Container::Array(elements) => Ok(elements),
-            Container::Listed(list, row, elements) => {
-                let (_, home) = self.change(ColumnEdit::Part { list, row, elements })?;
-                self.space.editable()?;
-                elements_of(self.space.bytes(), home)
-            }
-            _ => Err(Error::new(ErrorKind::WrongType, node.home() as u64)),
+    pub(super) fn part(&mut self, array: Container) -> Result<Elements> {
+        if let Container::Array(elements) = array {
+            return Ok(elements);
         }
+        let (_, home) = self.change(ColumnEdit::Part { array })?;
+        self.space.editable()?;
+        elements_of(self.space.bytes(), home)
     }
 
     /// The common case: a number that the column holds, and room for it or the
@@ -139,10 +139,7 @@ impl<S: Storage> Editor<S> {
     ) -> Result<Option<NodeId>> {
         let node = self.enter(node)?;
         let added = self.trusting(|editor| {
-            let array = editor.container(node)?;
-            let (Container::Array(elements) | Container::Listed(.., elements)) = array else {
-                return Err(Error::new(ErrorKind::WrongType, node.home() as u64));
-            };
+            let (array, elements) = editor.array(node)?;
             let index = match index {
                 None => elements.count,
                 Some(index) if index <= elements.count as usize => index as u32,
@@ -154,7 +151,7 @@ impl<S: Storage> Editor<S> {
             let size = editor.measure(&new, node)?;
             let (tag, cell) = match editor.append(array, index, &new, size)? {
                 Some(value) => value,
-                None => editor.change(ColumnEdit::Insert { node, array, index, new })?,
+                None => editor.change(ColumnEdit::Insert { array, index, new })?,
             };
             Ok(editor.handle(Raw::unplaced(tag, cell), node.depth().saturating_add(1)))
         });
@@ -194,30 +191,36 @@ impl<S: Storage> Editor<S> {
     pub(super) fn set_element(
         &mut self,
         node: NodeId,
+        array: Container,
         elements: Elements,
         index: u32,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        if elements.column == ColumnType::Cells && elements.gaps == GAPS_NONE {
+        if matches!(array, Container::Array(_))
+            && elements.column == ColumnType::Cells
+            && elements.gaps == GAPS_NONE
+        {
             let data = elements.data as u64;
             return self.replace(data + tag_at(index), data + cell_at(index), &new, node);
         }
         self.measure(&new, node)?;
-        let place = ColumnPlace::array(node.home(), elements);
-        self.change(ColumnEdit::Set { place, slot: index, new })
+        let (place, slot) = ColumnPlace::of_element(array, elements, index);
+        self.change(ColumnEdit::Set { place, slot, new })
     }
 
-    /// Takes an element out.
+    /// Takes an element out; an array of a list becomes one by itself first.
     pub(super) fn take_element(
         &mut self,
-        array: Elements,
+        array: Container,
+        elements: Elements,
         index: usize,
         keeps: bool,
     ) -> Result<Option<Raw>> {
-        if index >= array.count as usize {
+        if index >= elements.count as usize {
             return Ok(None);
         }
-        let (tag, cell) = self.change(ColumnEdit::Take { array, index: index as u32, keeps })?;
+        let (array, index) = (self.part(array)?, index as u32);
+        let (tag, cell) = self.change(ColumnEdit::Take { array, index, keeps })?;
         Ok(Some(Raw::unplaced(tag, cell)))
     }
 
@@ -234,7 +237,7 @@ impl<S: Storage> Editor<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn pop(&mut self, node: NodeId) -> Result<bool> {
-        let elements = self.array(self.resolve(node)?)?;
+        let (_, elements) = self.array(self.resolve(node)?)?;
         match elements.count {
             0 => self.space.editable().map(|()| false),
             count => self.remove(node, count as usize - 1),
@@ -257,7 +260,7 @@ impl<S: Storage> Editor<S> {
     /// ```
     pub fn swap(&mut self, node: NodeId, a: usize, b: usize) -> Result<()> {
         let node = self.enter_to_edit(node)?;
-        let elements = self.array(node)?;
+        let (_, elements) = self.array(node)?;
         if a.max(b) >= elements.count as usize {
             let count = elements.count as u64;
             return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
@@ -267,7 +270,7 @@ impl<S: Storage> Editor<S> {
         }
         let (a, b) = (a as u32, b as u32);
         let exchanged = self.trusting(|editor| {
-            let array = editor.part(node, editor.container(node)?)?;
+            let array = editor.part(editor.container(node)?)?;
             editor.change(ColumnEdit::Swap { array, a, b })
         });
         self.end_edit()?;
@@ -280,12 +283,12 @@ impl<S: Storage> Editor<S> {
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
     pub fn truncate(&mut self, node: NodeId, length: usize) -> Result<()> {
         let node = self.enter_to_edit(node)?;
-        if length >= self.array(node)?.count as usize {
+        if length >= self.array(node)?.1.count as usize {
             return Ok(());
         }
         let length = length as u32;
         let truncated = self.trusting(|editor| {
-            let array = editor.part(node, editor.container(node)?)?;
+            let array = editor.part(editor.container(node)?)?;
             editor.change(ColumnEdit::Truncate { array, length })
         });
         self.end_edit()?;
@@ -293,16 +296,9 @@ impl<S: Storage> Editor<S> {
     }
 
     /// Makes room for more elements; an array of a list becomes one by itself first.
-    pub(super) fn reserve_elements(
-        &mut self,
-        node: NodeId,
-        array: Container,
-        more: u32,
-    ) -> Result<()> {
-        let (Container::Array(elements) | Container::Listed(.., elements)) = array else {
-            return Err(Error::new(ErrorKind::WrongType, node.home() as u64));
-        };
+    pub(super) fn reserve_elements(&mut self, node: NodeId, more: u32) -> Result<()> {
+        let (array, elements) = self.array(node)?;
         self.check_elements(elements.count as u64 + more as u64)?;
-        self.change(ColumnEdit::Reserve { node, array, more }).map(|_| ())
+        self.change(ColumnEdit::Reserve { array, more }).map(drop)
     }
 }

@@ -7,12 +7,11 @@
 
 use super::dissolve::{materialize, store};
 use super::editor::{Container, Editor};
-use super::extras::reserve_extras;
 use super::feed::{Feed, Incoming, Put};
 use super::handles::{Event, NodeId};
 use super::new::New;
 use super::parts::{add_entry, key, new_map, new_shape, span};
-use super::rules::{Data, Layout, MOST_MOVED, Room, Rules, layout, with_room};
+use super::rules::{Data, Layout, MOST_MOVED, Room, Rules, layout};
 use super::sink::Sink;
 use crate::block::column::{Elements, Gap, row_cell, row_of};
 use crate::block::column_type::ColumnType;
@@ -20,7 +19,7 @@ use crate::block::list::{List, elements_of};
 use crate::block::map::Map;
 use crate::block::offsets::offsets_column;
 use crate::block::owner::{Owner, set_nested_bits};
-use crate::block::record::{Block, Raw, Record};
+use crate::block::record::{Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::block::table::{Table, extra, extra_entry};
 use crate::block::tensor::mismatch;
@@ -38,38 +37,35 @@ pub(super) struct ColumnPlace {
     header: u32,
     /// The table or list that it is in; 0 for an array by itself.
     within: u32,
-    /// The home that leads to an array by itself.
-    home: u32,
     /// It is an array that the same edit makes. Where it lies is not known while bytes are counted.
     made: bool,
 }
 
 impl ColumnPlace {
     /// Of an array by itself.
-    pub(super) fn array(home: u32, elements: Elements) -> ColumnPlace {
-        ColumnPlace { header: elements.offset, within: 0, home, made: false }
+    pub(super) fn array(elements: Elements) -> ColumnPlace {
+        ColumnPlace { header: elements.offset, within: 0, made: false }
     }
 
     /// Of a table's column.
     pub(super) fn column(table: Table, index: u32) -> ColumnPlace {
-        ColumnPlace { header: table.header(index), within: table.offset, home: 0, made: false }
+        ColumnPlace { header: table.header(index), within: table.offset, made: false }
     }
 
     /// Of the elements of a list's arrays.
     pub(super) fn elements(list: List) -> ColumnPlace {
-        ColumnPlace { header: list.offset + LIST_CHILD, within: list.offset, home: 0, made: false }
+        ColumnPlace { header: list.offset + LIST_CHILD, within: list.offset, made: false }
     }
 
     /// Of an array's element, and its slot there: an element of a list lies among others' elements.
     pub(super) fn of_element(
-        node: NodeId,
         container: Container,
         elements: Elements,
         index: u32,
     ) -> (ColumnPlace, u32) {
         match container {
             Container::Listed(list, ..) => (ColumnPlace::elements(list), elements.first + index),
-            _ => (ColumnPlace::array(node.home(), elements), index),
+            _ => (ColumnPlace::array(elements), index),
         }
     }
 
@@ -113,6 +109,14 @@ fn relayout<S: Storage>(
     Ok(new)
 }
 
+/// Makes what the slots of a column have in a table, list or run objects, arrays and texts by
+/// themselves.
+fn dissolve<S: Storage>(sink: &mut Sink<'_, S>, column: Elements) -> Result<Elements> {
+    let layout = Layout::plain(column);
+    let room = Rules::Column.room(column, layout, column.count, sink.end());
+    relayout(sink, column, layout, room)
+}
+
 /// Moves the bitmaps of a struct or list to `at`.
 fn move_nested_bits<S: Storage>(
     sink: &mut Sink<'_, S>,
@@ -121,11 +125,8 @@ fn move_nested_bits<S: Storage>(
     at: u32,
 ) -> Result<()> {
     sink.try_write(|editor, _| {
-        let old_bits = old.bits_at(editor.space.bytes())?;
-        editor.copy_bits(old, old_bits, new, at as u64)?;
-        if old.gaps != GAPS_NONE {
-            editor.space.free(old_bits, gaps_size(old.gaps, old.capacity as u64));
-        }
+        editor.copy_bits(old, new, at as u64)?;
+        editor.free_bits(old);
         set_nested_bits(&mut editor.space, new.data, at);
         Ok(())
     })
@@ -135,10 +136,7 @@ fn move_nested_bits<S: Storage>(
 /// texts of runs become objects, arrays and texts by themselves.
 fn move_slots<S: Storage>(sink: &mut Sink<'_, S>, old: Elements, new: Elements) -> Result<()> {
     sink.try_write(|editor, _| {
-        if new.gaps != GAPS_NONE {
-            let old_bits = old.bits_at(editor.space.bytes())?;
-            editor.copy_bits(old, old_bits, new, new.data as u64)?;
-        }
+        editor.copy_bits(old, new, new.data as u64)?;
         let space = &mut editor.space;
         let alike = new.column.takes_over(old.column) && !new.column.is_marked();
         if old.column.lends() && !new.column.lends() {
@@ -191,7 +189,7 @@ fn move_slots<S: Storage>(sink: &mut Sink<'_, S>, old: Elements, new: Elements) 
     Ok(())
 }
 
-// --- dictionaries and runs --------------------------------------------------
+// --- dictionaries, runs and extras -------------------------------------------
 
 /// Makes room for texts that a dictionary lacks.
 fn reserve_texts<S: Storage>(sink: &mut Sink<'_, S>, column: Elements, texts: u32) -> Result<()> {
@@ -201,13 +199,34 @@ fn reserve_texts<S: Storage>(sink: &mut Sink<'_, S>, column: Elements, texts: u3
         return Ok(());
     }
     let capacity = needed.max(entries.count + entries.count / 2).next_multiple_of(4);
-    let data = sink.carve(entries.column.data_size(capacity));
-    sink.write(|editor, _| {
-        let space = &mut editor.space;
-        entries.move_to(space, data, capacity).write_header(space);
-        space.free(entries.data as u64, entries.data_size());
-    });
-    Ok(())
+    let room = Room { capacity, data: Data::Moves };
+    relayout(sink, entries, Layout::of(entries), room).map(drop)
+}
+
+/// Entries of the extras that there is room for at first.
+const FIRST_ENTRIES: u32 = 4;
+
+/// Makes room for `rows` more entries of a table's extras.
+pub(super) fn reserve_extras<S: Storage>(
+    sink: &mut Sink<'_, S>,
+    table: Table,
+    rows: u32,
+) -> Result<()> {
+    let (extras, least) = match table.extras(sink.bytes())? {
+        Some(extras) => (extras, 0),
+        None => {
+            let header = sink.carve(ARRAY_SIZE as u64);
+            sink.write(|editor, _| table.set_extras(&mut editor.space, header));
+            (Elements::new(header, ColumnType::U64, 0, 0, 0), FIRST_ENTRIES)
+        }
+    };
+    let needed = extras.count + rows;
+    if needed <= extras.capacity {
+        return Ok(());
+    }
+    let capacity = needed.max(extras.count + extras.count / 2).max(least);
+    let room = Room { capacity, data: Data::Moves };
+    relayout(sink, extras, Layout::of(extras), room).map(drop)
 }
 
 /// Stores a value that a slot is to hold: its tag and cell, or the code of a text in a
@@ -243,9 +262,9 @@ fn store_code<S: Storage>(
     let column = if sink.writes() { column } else { old };
     let (bytes, mut code) = (sink.bytes(), 0);
     let Some(entries) = column.entries(bytes)? else { return store(sink, put) };
-    if let Some(needle) = put.text(bytes)?
-        && let Some(code) = entries.find_entry(bytes, &needle)?
-    {
+    let mut short = [0; 8];
+    let needle = Needle::new(put.content(bytes, &mut short)?);
+    if let Some(code) = entries.find_entry(bytes, &needle)? {
         if let Put::Here(raw) = *put {
             sink.write(|editor, _| editor.release(raw));
         }
@@ -486,34 +505,34 @@ fn store_extra<S: Storage>(
     if count == 0 {
         return Ok(());
     }
-    let home = if record {
-        let home = sink.carve(record_size(count) as u64);
-        let shape = new_shape(sink, count, 0).offset as u32;
-        let object = Record::new(home, count, count, count, shape);
-        sink.write(|editor, _| object.write_header(&mut editor.space));
-        home
-    } else {
-        new_map(sink, count, count)
+    let (home, object) = match record {
+        true => {
+            let home = sink.carve(record_size(count) as u64);
+            let shape = new_shape(sink, count, 0).offset as u32;
+            let object = Record::new(home, count, count, count, shape);
+            sink.write(|editor, _| object.write_header(&mut editor.space));
+            (home, Some(object))
+        }
+        false => (new_map(sink, count, count), None),
     };
     let mut index = 0;
-    put.each_further(sink, table, &mut |sink, text, member| {
+    put.each_further(sink, table, |sink, text, member| {
         let needle = Needle::new(text.as_bytes());
-        let key_cell = match record {
-            true => key(sink, &needle)?,
-            false => span(sink, needle.text, true)?,
-        };
-        let value = store(sink, &member)?;
-        if !record {
-            add_entry(sink, home, key_cell, value);
-        } else {
+        if let Some(object) = object {
+            let key_cell = key(sink, &needle)?;
+            let value = store(sink, &member)?;
             sink.try_write(|editor, _| {
                 let space = &mut editor.space;
-                let object = Block::resolve(space.bytes(), home)?.record()?;
+                // Loaded for each key, because objects in the value may use the shape, too.
                 let shape = Shape::load(space.bytes(), object.shape() as u64)?;
                 shape::put_key(space, shape, index, key_cell, needle.fingerprint);
                 object.put(space, index, value);
                 Ok(())
             })?;
+        } else {
+            let key_cell = span(sink, needle.text, true)?;
+            let value = store(sink, &member)?;
+            add_entry(sink, home, key_cell, value);
         }
         index += 1;
         Ok(())
@@ -562,10 +581,7 @@ fn open_lists<S: Storage>(
     let run = resize_run(sink, list, start as u32, 0, elements as u32)?;
     let mut to = run.data as u64 + start;
     feed.each(sink, |sink, put| {
-        let length = match fixed {
-            Some(length) => length,
-            None => put.length(sink.bytes())?,
-        };
+        let length = fixed.map_or_else(|| put.length(sink.bytes()), Ok)?;
         sink.try_write(|editor, _| editor.write_text(&put, to, length))?;
         to += length as u64;
         Ok(())
@@ -788,40 +804,35 @@ fn part<S: Storage>(
     row: u32,
     elements: Elements,
 ) -> Result<(ColumnPlace, Elements)> {
+    // A tensor gains and loses elements as any array does, but its elements keep their lengths. So
+    // an array in a tensor, or in a list of tensors, cannot change its own.
+    if elements.tensor {
+        return Err(mismatch(elements.offset));
+    }
     let bytes = sink.bytes();
     let owner = Owner::load(bytes, list.offset)?;
     let column = Elements::at(bytes, owner.header(bytes)?)?.whole(bytes)?;
     if !column.column.is_nested() || column.data != list.offset || row >= column.count {
         return Err(Error::new(ErrorKind::WrongBlock, column.offset as u64));
     }
-    let layout = Layout::plain(column);
-    let room = Rules::Column.room(column, layout, column.count, sink.end());
-    let column = relayout(sink, column, layout, room)?;
-    if sink.writes() {
-        let home = column.element(sink.bytes(), row)?.cell;
-        let elements = elements_of(sink.bytes(), home)?;
-        return Ok((
-            ColumnPlace { made: true, ..ColumnPlace::array(home as u32, elements) },
-            elements,
-        ));
-    }
-    // As `materialize_array` is going to make it.
-    let Layout { column, gaps } = Layout::alone(elements);
-    let array = Elements::new(0, column, elements.count, elements.count, 0);
-    let array = Elements { gaps, ..array };
-    Ok((ColumnPlace { made: true, ..ColumnPlace::array(0, array) }, array))
+    let column = dissolve(sink, column)?;
+    let array = match sink.writes() {
+        true => elements_of(sink.bytes(), column.element(sink.bytes(), row)?.cell)?,
+        // As `materialize_array` is going to make it.
+        false => Layout::alone(elements).column(0, elements.count, elements.count, 0),
+    };
+    Ok((ColumnPlace { made: true, ..ColumnPlace::array(array) }, array))
 }
 
-/// The array of a handle, by itself.
+/// An array of a list or another one, by itself.
 fn by_itself<S: Storage>(
     sink: &mut Sink<'_, S>,
-    node: NodeId,
     array: Container,
 ) -> Result<(ColumnPlace, Elements)> {
     match array {
-        Container::Array(elements) => Ok((ColumnPlace::array(node.home(), elements), elements)),
+        Container::Array(elements) => Ok((ColumnPlace::array(elements), elements)),
         Container::Listed(list, row, elements) => part(sink, list, row, elements),
-        _ => Err(Error::new(ErrorKind::WrongType, node.home() as u64)),
+        _ => Err(Error::new(ErrorKind::WrongType, 0)),
     }
 }
 
@@ -830,15 +841,13 @@ fn by_itself<S: Storage>(
 /// An edit of columns.
 pub(super) enum ColumnEdit<'v> {
     /// A new element before `index` of an array.
-    Insert { node: NodeId, array: Container, index: u32, new: New<'v> },
+    Insert { array: Container, index: u32, new: New<'v> },
     /// Another value in a slot.
     Set { place: ColumnPlace, slot: u32, new: New<'v> },
     /// An element out of an array. `keeps`: it is attached elsewhere, else it is freed.
     Take { array: Elements, index: u32, keeps: bool },
-    /// A row's field out of its column.
-    TakeField { table: Table, row: u32, index: u32, keeps: bool },
-    /// Null in place of an element, which is taken as by [`Take`](Self::Take).
-    Empty { home: u32, array: Elements, index: u32, keeps: bool },
+    /// Null, or nothing, in place of a slot's value, which is taken as by [`Take`](Self::Take).
+    Empty { place: ColumnPlace, slot: u32, put: Put<'v>, keeps: bool },
     /// All fields of a row.
     ClearRow { table: Table, row: u32 },
     /// Two elements of an array.
@@ -846,19 +855,18 @@ pub(super) enum ColumnEdit<'v> {
     /// All elements from `length` on.
     Truncate { array: Elements, length: u32 },
     /// Room for `more` elements.
-    Reserve { node: NodeId, array: Container, more: u32 },
-    /// All arrays of a list become arrays by themselves.
-    Part { list: List, row: u32, elements: Elements },
+    Reserve { array: Container, more: u32 },
+    /// All arrays of a list become arrays by themselves, if this is one of them.
+    Part { array: Container },
 }
 
 impl ColumnEdit<'_> {
     /// Returns tag and cell of the value that it put in its place, or took out.
     pub(super) fn run<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<(u8, u64)> {
         const DONE: (u8, u64) = (TAG_NULL, 0);
-        self.check_shape()?;
         match *self {
-            ColumnEdit::Insert { node, array, index, ref new } => {
-                let (place, elements) = by_itself(sink, node, array)?;
+            ColumnEdit::Insert { array, index, ref new } => {
+                let (place, elements) = by_itself(sink, array)?;
                 let feed = Feed::One(Put::new(*new));
                 let value = open_column(sink, place, elements, index, 1, &feed)?;
                 hang(sink, new);
@@ -875,22 +883,10 @@ impl ColumnEdit<'_> {
                 sink.try_write(|editor, _| editor.close(array, index, 1))?;
                 Ok(kept)
             }
-            ColumnEdit::TakeField { table, row, index, keeps } => {
-                let raw = table.field(sink.bytes(), row, index)?;
+            ColumnEdit::Empty { place, slot, put, keeps } => {
+                let raw = Elements::at(sink.bytes(), place.header)?.element(sink.bytes(), slot)?;
                 let kept = keep(sink, raw, keeps)?;
-                replace(sink, ColumnPlace::column(table, index), row, Put::Missing, false)?;
-                Ok(kept)
-            }
-            ColumnEdit::Empty { home, array, index, keeps } => {
-                let raw = array.element(sink.bytes(), index)?;
-                let kept = keep(sink, raw, keeps)?;
-                replace(
-                    sink,
-                    ColumnPlace::array(home, array),
-                    index,
-                    Put::Value(New::Null),
-                    false,
-                )?;
+                replace(sink, place, slot, put, false)?;
                 Ok(kept)
             }
             ColumnEdit::ClearRow { table, row } => {
@@ -902,11 +898,9 @@ impl ColumnEdit<'_> {
             }
             ColumnEdit::Swap { array, a, b } => {
                 if has_lists(sink.bytes(), array)? {
-                    let layout = Layout::plain(array);
-                    let room = Rules::Column.room(array, layout, array.count, sink.end());
-                    relayout(sink, array, layout, room)?;
+                    dissolve(sink, array)?;
                 } else {
-                    part_far_texts(sink, ColumnPlace::array(0, array), array, a, b)?;
+                    part_far_texts(sink, array, a, b)?;
                 }
                 sink.try_write(|editor, _| editor.exchange(array.offset, a, b))?;
                 Ok(DONE)
@@ -918,35 +912,21 @@ impl ColumnEdit<'_> {
                 })?;
                 Ok(DONE)
             }
-            ColumnEdit::Reserve { node, array, more } => {
-                let (place, elements) = by_itself(sink, node, array)?;
+            ColumnEdit::Reserve { array, more } => {
+                let (place, elements) = by_itself(sink, array)?;
                 reserve(sink, place, elements, more)?;
                 Ok(DONE)
             }
-            ColumnEdit::Part { list, row, elements } => {
-                let (place, _) = part(sink, list, row, elements)?;
-                Ok((TAG_ARRAY, place.home as u64))
+            ColumnEdit::Part { array } => {
+                let (place, _) = by_itself(sink, array)?;
+                Ok((TAG_ARRAY, place.header.into()))
             }
         }
     }
 }
 
-impl ColumnEdit<'_> {
-    /// A tensor gains and loses elements as any array does, but its elements keep their lengths. So
-    /// an array in a tensor, or in a list of tensors, cannot change its own.
-    fn check_shape(&self) -> Result<()> {
-        let array = match *self {
-            ColumnEdit::Insert { array: Container::Listed(.., array), .. }
-            | ColumnEdit::Reserve { array: Container::Listed(.., array), .. }
-            | ColumnEdit::Part { elements: array, .. } => array,
-            _ => return Ok(()),
-        };
-        if array.tensor { Err(mismatch(array.offset)) } else { Ok(()) }
-    }
-}
-
 /// Says that a value is attached to its place, where it was a detached one.
-fn hang<S: Storage>(sink: &mut Sink<'_, S>, new: &New<'_>) {
+pub(super) fn hang<S: Storage>(sink: &mut Sink<'_, S>, new: &New<'_>) {
     if let New::Detached(detached) = new {
         sink.write(|editor, _| {
             editor.rehang(detached);
@@ -975,7 +955,8 @@ fn reserve<S: Storage>(
     if rules == Rules::Array && column.count == 0 {
         layout.column = ColumnType::I64;
     }
-    let needed = with_room(column, more);
+    let more_slots = if column.has_slots() { more } else { 0 };
+    let needed = column.count.saturating_add(more_slots);
     let room = rules.reserved(column, layout, needed, place.end(sink));
     if room.data != Data::Stays {
         relayout(sink, column, layout, room)?;
@@ -1008,7 +989,6 @@ fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
 /// Texts of the same length just change places. Does the same in all columns of structs.
 fn part_far_texts<S: Storage>(
     sink: &mut Sink<'_, S>,
-    place: ColumnPlace,
     column: Elements,
     a: u32,
     b: u32,
@@ -1017,7 +997,7 @@ fn part_far_texts<S: Storage>(
         let table = Table::load(sink.bytes(), column.data)?;
         for index in 0..table.headers() {
             let below = table.column(sink.bytes(), index)?.whole(sink.bytes())?;
-            part_far_texts(sink, ColumnPlace::column(table, index), below, a, b)?;
+            part_far_texts(sink, below, a, b)?;
         }
     } else if column.column.is_run() {
         let list = List::load(sink.bytes(), column.data)?;
@@ -1025,10 +1005,7 @@ fn part_far_texts<S: Storage>(
         let second = list.text_bounds(sink.bytes(), a.max(b))?;
         let alike = first.1 - first.0 == second.1 - second.0;
         if !alike && second.1.saturating_sub(first.0) > MOST_MOVED {
-            let layout = Layout::plain(column);
-            let rules = Rules::of(column, place.within);
-            let room = rules.room(column, layout, column.count, sink.end());
-            relayout(sink, column, layout, room)?;
+            dissolve(sink, column)?;
         }
     }
     Ok(())
@@ -1080,18 +1057,17 @@ impl<S: Storage> Editor<S> {
             | ColumnEdit::Swap { array, .. }
             | ColumnEdit::Truncate { array, .. } => Rules::of(array, 0) == Rules::Array,
             ColumnEdit::Set { place, slot, ref new } => overwrites(place, slot, Put::new(*new))?,
-            ColumnEdit::TakeField { table, row, index, .. } => {
-                overwrites(ColumnPlace::column(table, index), row, Put::Missing)?
-            }
+            ColumnEdit::Empty { place, slot, put, .. } => overwrites(place, slot, put)?,
             _ => false,
         })
     }
 
-    /// Writes the bitmaps of a column's new layout by those of the old one.
-    fn copy_bits(&mut self, old: Elements, old_bits: u64, new: Elements, bits: u64) -> Result<()> {
+    /// Writes the bitmaps of a column's new layout to `bits`, by those of the old one.
+    fn copy_bits(&mut self, old: Elements, new: Elements, bits: u64) -> Result<()> {
         if new.gaps == GAPS_NONE {
             return Ok(());
         }
+        let old_bits = old.bits_at(self.space.bytes())?;
         let (from, to) = (bitmap_size(old.capacity as u64), bitmap_size(new.capacity as u64));
         let whole = bitmap_size(old.count as u64);
         // A byte of a bitmap with a 1 for each slot.
@@ -1117,23 +1093,29 @@ impl<S: Storage> Editor<S> {
         Ok(())
     }
 
-    /// Writes a text of so many bytes at `to`, or zeros for a value that is no text.
-    fn write_text(&mut self, put: &Put<'_>, to: u64, length: u32) -> Result<()> {
-        let mut short = [0; 8];
+    /// Writes a text or UUID of so many bytes at `to`, where its column keeps it.
+    #[inline]
+    pub(super) fn write_content(&mut self, put: &Put<'_>, to: u64, length: u64) -> Result<()> {
         match *put {
-            _ if !put.is(TAG_STRING) => self.space.zero(to, length.into()),
             // No run's bytes: those are copied to a column, or to another run.
-            Put::Here(raw) if span_inline(raw.cell).is_none() && raw.tag == TAG_STRING => {
-                self.space.copy_within(raw.cell as u32 as u64, to, length as u64);
+            Put::Here(raw) if span_inline(raw.cell).is_none() => {
+                self.space.copy_within(raw.cell as u32 as u64, to, length);
                 self.release(raw);
             }
-            Put::Here(_) => {
-                let length = put.run_text(&[], &mut short)?.len();
-                self.space.write(to, &short[..length]);
-            }
-            _ => self.space.write(to, put.foreign_text(&mut short)?),
+            _ => self.space.write(to, put.content(&[], &mut [0; 8])?),
         }
         Ok(())
+    }
+
+    /// Writes the text of a slot of a run, or zeros for a value that is no text.
+    fn write_text(&mut self, put: &Put<'_>, to: u64, length: u32) -> Result<()> {
+        match put.is(TAG_STRING) {
+            true => self.write_content(put, to, length.into()),
+            false => {
+                self.space.zero(to, length.into());
+                Ok(())
+            }
+        }
     }
 
     /// Marks a slot of a struct, list or run column: a value was stored below it, or it is null, or
@@ -1184,7 +1166,11 @@ impl<S: Storage> Editor<S> {
                         false => self.empty_slots(list.offset + LIST_CHILD, elements)?,
                     }
                 } else {
-                    self.empty_arrays(list, slots.clone())?;
+                    let start = self.close_elements(list, slots.clone())?;
+                    let offsets = list.offsets(self.space.bytes())?;
+                    for slot in slots.clone() {
+                        offsets.put(&mut self.space, slot + 1, (TAG_INT, start));
+                    }
                 }
             }
             _ => {
@@ -1201,18 +1187,16 @@ impl<S: Storage> Editor<S> {
         Ok(())
     }
 
-    /// Makes arrays of a list with offsets, or texts of a run, empty.
-    fn empty_arrays(&mut self, list: List, slots: Range<u32>) -> Result<()> {
-        let (start, _) = list.bounds(self.space.bytes(), slots.start)?;
-        let (last, length) = list.bounds(self.space.bytes(), slots.end - 1)?;
-        let count = (last + length).saturating_sub(start);
-        self.close_from(list.offset + LIST_CHILD, start as u32, count as u32)?;
-        let offsets = list.offsets(self.space.bytes())?;
-        for slot in slots.clone() {
-            offsets.put(&mut self.space, slot + 1, (TAG_INT, start));
-        }
-        let behind = slots.end + 1..offsets.count;
-        offsets.add_to_offsets(&mut self.space, behind, (count as u32).wrapping_neg())
+    /// Takes the elements of these arrays of a list with offsets, or the bytes of these texts of a
+    /// run, out of the list. Returns where they began. The arrays keep their own offsets.
+    fn close_elements(&mut self, list: List, arrays: Range<u32>) -> Result<u64> {
+        let (bytes, offsets) = (self.space.bytes(), list.offsets(self.space.bytes())?);
+        let start = offsets.slot(bytes, arrays.start)?.cell;
+        let count = offsets.slot(bytes, arrays.end)?.cell.saturating_sub(start) as u32;
+        self.close_from(list.offset + LIST_CHILD, start as u32, count)?;
+        let behind = arrays.end + 1..offsets.count;
+        offsets.add_to_offsets(&mut self.space, behind, count.wrapping_neg())?;
+        Ok(start)
     }
 
     /// Takes emptied slots out of an array. If no slot is left, an array of rows or with gaps gets
@@ -1245,15 +1229,8 @@ impl<S: Storage> Editor<S> {
                 if let Some(length) = list.length {
                     self.close_from(list.offset + LIST_CHILD, at * length, count * length)?;
                 } else {
-                    let offsets = list.offsets(self.space.bytes())?;
-                    let start = offsets.slot(self.space.bytes(), at)?.cell;
-                    let end = offsets.slot(self.space.bytes(), at + count)?.cell;
-                    let length = end.saturating_sub(start) as u32;
-                    self.close_from(list.offset + LIST_CHILD, start as u32, length)?;
+                    self.close_elements(list, at..at + count)?;
                     self.close_from(list.offset + LIST_OFFSETS, at + 1, count)?;
-                    let offsets = list.offsets(self.space.bytes())?;
-                    let behind = at + 1..offsets.count;
-                    offsets.add_to_offsets(&mut self.space, behind, length.wrapping_neg())?;
                 }
                 if kind.is_run() {
                     list.give_back(&mut self.space)?;
@@ -1350,30 +1327,34 @@ impl<S: Storage> Editor<S> {
         let bytes = self.space.bytes();
         let column = Elements::at(bytes, header)?;
         let gaps = (column.gap(bytes, a)?, column.gap(bytes, b)?);
-        if column.column == ColumnType::FixedList {
-            let list = List::load(bytes, column.data)?;
-            let length = list.length.unwrap_or(0);
-            self.note(Event::Swapped { table: list.offset, a, b });
-            return (0..length).try_for_each(|at| {
-                self.exchange(list.offset + LIST_CHILD, a * length + at, b * length + at)
-            });
-        } else if column.column.is_run() {
-            let list = List::load(bytes, column.data)?;
-            list.exchange_texts(&mut self.space, a, b)?;
-        } else if column.column == ColumnType::Uuid {
-            column.exchange_slots(&mut self.space, a, b)?;
-        } else if column.column != ColumnType::Struct {
-            let (first, second) = (column.stored(bytes, a)?, column.stored(bytes, b)?);
-            column.put(&mut self.space, a, second);
-            column.put(&mut self.space, b, first);
-            return Ok(());
+        match column.column {
+            ColumnType::Struct => self.exchange_rows(Table::load(bytes, column.data)?, a, b)?,
+            ColumnType::FixedList => {
+                let list = List::load(bytes, column.data)?;
+                let length = list.length.unwrap_or(0);
+                self.note(Event::Swapped { table: list.offset, a, b });
+                for at in 0..length {
+                    self.exchange(list.offset + LIST_CHILD, a * length + at, b * length + at)?;
+                }
+            }
+            ColumnType::Uuid => column.exchange_slots(&mut self.space, a, b)?,
+            kind if kind.is_run() => {
+                List::load(bytes, column.data)?.exchange_texts(&mut self.space, a, b)?;
+            }
+            _ => {
+                let (first, second) = (column.stored(bytes, a)?, column.stored(bytes, b)?);
+                column.put(&mut self.space, a, second);
+                column.put(&mut self.space, b, first);
+                return Ok(());
+            }
         }
         column.set_gap(&mut self.space, a, gaps.1);
         column.set_gap(&mut self.space, b, gaps.0);
-        if column.column.lends() {
-            return Ok(());
-        }
-        let table = Table::load(self.space.bytes(), column.data)?;
+        Ok(())
+    }
+
+    /// Exchanges the members of two rows.
+    fn exchange_rows(&mut self, table: Table, a: u32, b: u32) -> Result<()> {
         self.note(Event::Swapped { table: table.offset, a, b });
         for index in 0..table.headers() {
             self.exchange(table.header(index), a, b)?;

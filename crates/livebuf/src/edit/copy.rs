@@ -10,7 +10,7 @@ use crate::block::absent::{self, Above};
 use crate::block::column::{Elements, row_of};
 use crate::block::column_type::{ColumnType, SlotKind};
 use crate::block::list::List;
-use crate::block::map;
+use crate::block::map::Map;
 use crate::block::owner::Owner;
 use crate::block::record::{Raw, Record, check_extended_span, check_immediate, each_field};
 use crate::block::run;
@@ -20,7 +20,7 @@ use crate::block::tensor::{Form, check_tensor};
 use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further, each_container};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice, text};
-use crate::format::cell::{Needle, shared_span, span_bytes, span_inline, span_offset};
+use crate::format::cell::{Needle, shared_span, span_bytes, span_offset, unplaced_span};
 use crate::format::extended::is_extended_span;
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
@@ -41,15 +41,14 @@ impl<S: Storage> TableEdits<S> {
     }
 }
 
-/// The bytes of a value's copy, and how many containers nest in it. `before`:
-/// bytes that were counted before.
+/// The bytes of a value's copy, and how many containers nest in it.
 ///
 /// # Errors
 /// What is damaged, and limits.
 #[inline(never)]
-fn count<S: Storage>(editor: &Editor<S>, value: &Value<'_>, before: u64) -> Result<(u64, u16)> {
+fn count<S: Storage>(editor: &Editor<S>, value: &Value<'_>) -> Result<(u64, u16)> {
     let mut sizer = editor.sizer(NodeId::NONE);
-    let (_, height) = copy(&mut sizer, value, before)?;
+    let (_, height) = copy(&mut sizer, value)?;
     Ok((sizer.counted(), height))
 }
 
@@ -63,18 +62,14 @@ fn write<S: Storage>(
     value: &Value<'_>,
     extent: &mut Extent,
 ) -> Result<(u8, u64)> {
-    copy(&mut writer(editor, extent), value, 0).map(|(copy, _)| copy)
+    copy(&mut writer(editor, extent), value).map(|(copy, _)| copy)
 }
 
 /// The tag and cell of a value's copy, and how many containers nest in it.
-fn copy<S: Storage>(
-    sink: &mut Sink<'_, S>,
-    value: &Value<'_>,
-    before: u64,
-) -> Result<((u8, u64), u16)> {
+fn copy<S: Storage>(sink: &mut Sink<'_, S>, value: &Value<'_>) -> Result<((u8, u64), u16)> {
     let raw = value.raw();
     let limits = *sink.editor().space.limits();
-    let mut copier = Copier::new(value.document(), limits, before);
+    let mut copier = Copier::new(value.document(), limits);
     let copy = match raw.tag <= TAG_SPAN_LAST {
         true => copier.scalar(sink, raw)?,
         false => copier.node::<S, FIRST>(sink, raw, None, 1)?,
@@ -107,9 +102,7 @@ struct Recent {
 }
 
 impl Recent {
-    const fn new() -> Self {
-        Recent { shapes: [(0, 0, 0); 16], next: 0 }
-    }
+    const NONE: Recent = Recent { shapes: [(0, 0, 0); 16], next: 0 };
 
     /// A record's shape can be taken as it is where no field is a hole.
     fn get(&self, record: Record) -> Option<u32> {
@@ -142,8 +135,6 @@ struct Copier<'v> {
     recent: Recent,
     /// How many containers nest.
     height: u16,
-    /// Bytes that were counted before.
-    before: u64,
     /// An array that is copied has containers that are no columns: they come after it.
     leaves: bool,
 }
@@ -158,12 +149,6 @@ struct Around {
     depth: usize,
     /// Containers around its slots.
     level: u16,
-}
-
-impl Around {
-    fn below(self, in_table: bool, above: Option<Above>) -> Around {
-        Around { in_table, above, depth: self.depth + 1, level: self.level.saturating_add(1) }
-    }
 }
 
 /// The copy of a container. While only counted, its kind is right, and its place is not.
@@ -189,10 +174,9 @@ struct Pair {
 type Child = (u32, Raw, Option<To>, u16);
 
 impl<'v> Copier<'v> {
-    fn new(source: &'v [u8], limits: Limits, before: u64) -> Self {
+    fn new(source: &'v [u8], limits: Limits) -> Self {
         let allowance = Allowance::new(source, limits.budget);
-        let recent = Recent::new();
-        Copier { source, limits, allowance, recent, height: 0, before, leaves: false }
+        Copier { source, limits, allowance, recent: Recent::NONE, height: 0, leaves: false }
     }
 
     fn check_length(&self, bytes: &[u8]) -> Result<()> {
@@ -207,7 +191,7 @@ impl<'v> Copier<'v> {
     /// record take most: a key, a place in a shape, and shared text.
     fn check_size<S: Storage>(&self, sink: &Sink<'_, S>) -> Result<()> {
         let most = COPY_FACTOR * self.source.len() as u64;
-        if sink.counted().saturating_sub(self.before) > most {
+        if sink.counted() > most {
             return Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, most));
         }
         Ok(())
@@ -368,11 +352,11 @@ impl<'v> Copier<'v> {
                 (copy.offset, To::Record(copy))
             }
             Node::Map(offset) => {
-                let live = map::Map::load(self.source, offset as u64)?.live;
+                let map = Map::load(self.source, offset as u64)?;
                 if !sink.writes() {
-                    self.check_map(offset)?;
+                    self.check_map(&map)?;
                 }
-                let home = new_map(sink, live, live);
+                let home = new_map(sink, map.live, map.live);
                 (home, To::Map(home))
             }
             Node::Row(..) => self.row(sink, raw)?,
@@ -474,7 +458,7 @@ impl<'v> Copier<'v> {
         if record.used() > from.count {
             return Err(Error::new(ErrorKind::BadCount, record.offset as u64));
         }
-        let mut keys = KeyList::default();
+        let mut keys = KeyList::EMPTY;
         each_field(source, record, |index, _| keys.push(index))?;
         if record.live() == 0 {
             return Ok(0);
@@ -513,7 +497,7 @@ impl<'v> Copier<'v> {
             return Err(Error::new(ErrorKind::WrongBlock, raw.cell & 0xFFFF_FFFF));
         };
         let shape = Shape::of_table(source, table.shape as u64, table.columns)?;
-        let (mut keys, mut live, mut record) = (KeyList::default(), 0u32, true);
+        let (mut keys, mut live, mut record) = (KeyList::EMPTY, 0u32, true);
         while let Some((index, _)) = cursor.next(source)? {
             let key = cursor.key(source, index)?.unwrap_or_default();
             if !sink.writes() {
@@ -555,8 +539,7 @@ impl<'v> Copier<'v> {
     }
 
     /// Checks the count of a map's entries, and their keys.
-    fn check_map(&mut self, offset: u32) -> Result<()> {
-        let map = map::Map::load(self.source, offset as u64)?;
+    fn check_map(&mut self, map: &Map) -> Result<()> {
         let (mut live, mut from) = (0, 0);
         while let Some(index) = map.next_live(self.source, from)? {
             from = index + 1;
@@ -567,7 +550,7 @@ impl<'v> Copier<'v> {
             text(key, map.keys.at(index))?;
         }
         if live != map.live {
-            return Err(Error::new(ErrorKind::BadCount, offset as u64));
+            return Err(Error::new(ErrorKind::BadCount, map.at));
         }
         Ok(())
     }
@@ -698,18 +681,10 @@ impl<'v> Copier<'v> {
         if !column.column.takes_list(list.length.is_some()) {
             return Err(Error::new(ErrorKind::BadCode, list.offset as u64));
         }
-        let child = list.child(source)?;
-        let end = match list.length {
-            Some(length) => length as u64 * column.count as u64,
-            None => {
-                list.offsets(source)?.whole(source)?;
-                list.check_offsets(source, column.count)?.into()
-            }
-        };
-        if child.count as u64 != end {
-            return Err(Error::new(ErrorKind::BadCount, child.offset as u64));
+        if list.length.is_none() {
+            list.offsets(source)?.whole(source)?;
         }
-        Ok(())
+        list.check_elements(source, column.count)
     }
 
     /// Copies a checked column.
@@ -797,6 +772,23 @@ impl<'v> Copier<'v> {
             }
         }
         Ok(())
+    }
+
+    /// What is around the columns below a column. Counts its rows or arrays as containers.
+    fn below(&mut self, writes: bool, column: Elements, around: Around) -> Result<Around> {
+        let (in_table, level) =
+            (column.column == ColumnType::Struct, around.level.saturating_add(1));
+        let mut above = None;
+        if !writes && !column.column.is_run() {
+            if self.has_value(column)? {
+                self.reach(level)?;
+            }
+            above = match in_table {
+                true => Above::rows(column),
+                false => Above::arrays(self.source, column, List::load(self.source, column.data)?)?,
+            };
+        }
+        Ok(Around { in_table, above, depth: around.depth + 1, level })
     }
 
     /// Whether a slot of a column has a value.
@@ -934,15 +926,7 @@ impl<'v> Copier<'v> {
         if table.rows != elements.count || table.columns == 0 || table.columns != keys {
             return Err(Error::new(ErrorKind::BadCount, elements.offset as u64));
         }
-        let above = match sink.writes() {
-            true => None,
-            false => {
-                if self.has_value(elements)? {
-                    self.reach(around.level.saturating_add(1))?;
-                }
-                Above::rows(elements)
-            }
-        };
+        let around = self.below(sink.writes(), elements, around)?;
         // Without rows there are no orders.
         let copy = Table { ordered: table.ordered && table.rows > 0, ..table };
         let at = sink.carve(copy.size());
@@ -955,7 +939,6 @@ impl<'v> Copier<'v> {
         let extras_at = self.extras(sink, table, elements)?;
         let copy = Table { offset: at, shape, extras: extras_at, ..copy };
         sink.write(|editor, _| copy.write_header(&mut editor.space, owner, bits));
-        let around = around.below(true, above);
         for index in 0..copy.headers() {
             let column = table.column(source, index)?;
             if column.count != elements.count {
@@ -1061,14 +1044,7 @@ impl<'v> Copier<'v> {
         };
         let copy = Elements { offset: at + LIST_CHILD, ..child };
         let owner = Owner { block: at, column: 0 };
-        if !writes && !is_run && self.has_value(elements)? {
-            self.reach(around.level.saturating_add(1))?;
-        }
-        let above = match writes {
-            true => None,
-            false => Above::arrays(self.source, elements, list)?,
-        };
-        let around = around.below(false, above);
+        let around = self.below(writes, elements, around)?;
         match is_run {
             true => self.slots(sink, child, copy, owner, around)?,
             false => self.column(sink, child, copy, owner, around)?,
@@ -1109,11 +1085,8 @@ impl<'v> Copier<'v> {
 fn text_span<S: Storage>(sink: &mut Sink<'_, S>, source: &[u8], owned: bool) -> Result<u64> {
     let cell = span(sink, source, owned)?;
     if sink.writes() {
-        let inline = cell.to_le_bytes();
-        let copy = match span_inline(cell) {
-            Some(length) => &inline[..length],
-            None => span_bytes(sink.bytes(), cell, 0)?,
-        };
+        let mut inline = [0; 8];
+        let copy = unplaced_span(sink.bytes(), cell, &mut inline)?;
         text(copy, span_offset(cell, 0))?;
     }
     Ok(cell)
@@ -1202,13 +1175,9 @@ struct KeyList {
     count: usize,
 }
 
-impl Default for KeyList {
-    fn default() -> Self {
-        KeyList { places: [0; MAX_FIELDS], count: 0 }
-    }
-}
-
 impl KeyList {
+    const EMPTY: KeyList = KeyList { places: [0; MAX_FIELDS], count: 0 };
+
     fn push(&mut self, place: u32) -> Result<()> {
         let full = || Error::with_detail(ErrorKind::ElementLimit, 0, MAX_FIELDS as u64);
         *self.places.get_mut(self.count).ok_or_else(full)? = place;

@@ -68,10 +68,8 @@ impl<S: Storage> Editor<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn root_mut(&mut self) -> Result<NodeMut<'_, S>> {
-        match self.root_id() {
-            Some(node) => Ok(NodeMut::new(self, node)),
-            None => Err(Error::new(ErrorKind::WrongType, 0)),
-        }
+        let root = self.root_id().ok_or(Error::new(ErrorKind::WrongType, 0))?;
+        Ok(NodeMut::new(self, root))
     }
 
     /// A cursor on a handle's container.
@@ -140,26 +138,15 @@ impl<'e, S: Storage> NodeMut<'e, S> {
         self.editor.value(self.id())
     }
 
-    /// The handle to edit by; [`Editor`] follows it if the edit moves its container.
-    fn begin(&mut self) -> NodeId {
-        self.node = self.id();
-        self.squeezed = self.editor.handles.squeezes;
-        self.editor.handles.keep(self.node, self.node);
-        self.node
-    }
-
-    /// Keeps the handle fresh after an edit that may have moved its container.
-    fn end<T>(&mut self, result: T) -> T {
-        self.node = self.editor.resolve(self.node).unwrap_or(self.node);
+    /// An edit of the container by its handle. [`Editor`] follows that if the edit moves its
+    /// container.
+    pub(super) fn edit<T>(&mut self, edit: impl FnOnce(&mut Editor<S>, NodeId) -> T) -> T {
+        let node = self.id();
+        self.editor.handles.keep(node, node);
+        let result = edit(self.editor, node);
+        self.node = self.editor.resolve(node).unwrap_or(node);
         self.squeezed = self.editor.handles.squeezes;
         result
-    }
-
-    /// An edit of the container by its handle.
-    pub(super) fn edit<T>(&mut self, edit: impl FnOnce(&mut Editor<S>, NodeId) -> T) -> T {
-        let node = self.begin();
-        let result = edit(self.editor, node);
-        self.end(result)
     }
 
     pub(super) fn cursor(&mut self, node: Option<NodeId>) -> Option<NodeMut<'_, S>> {

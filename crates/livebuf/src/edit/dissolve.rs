@@ -3,15 +3,14 @@
 
 use super::feed::Put;
 use super::handles::Event;
-use super::literal::{part, tensor};
+use super::literal::{array, part, tensor};
 use super::parts::{add_entry, new_map};
 use super::rules::Layout;
 use super::sink::Sink;
 use crate::block::column::{Elements, row_of};
 use crate::block::column_type::ColumnType;
-use crate::block::map;
-use crate::block::record::{Block, Raw, Record};
-use crate::block::shape::{self, Shape};
+use crate::block::record::{Raw, Record};
+use crate::block::shape;
 use crate::block::table::Table;
 use crate::block::tensor::Form;
 use crate::block::walk::{Cursor, Node};
@@ -20,6 +19,7 @@ use crate::format::bytes::{load_u64, round_up};
 use crate::format::cell::{Needle, span_at, span_bytes};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
+use crate::view::{Checked, Object};
 
 /// Stores a value in a slot of its own: its tag and cell.
 pub(super) fn store<S: Storage>(sink: &mut Sink<'_, S>, put: &Put<'_>) -> Result<(u8, u64)> {
@@ -58,13 +58,9 @@ pub(super) fn materialize<S: Storage>(sink: &mut Sink<'_, S>, raw: Raw) -> Resul
         Node::Array(elements) => materialize_array(sink, elements)?,
         _ => return Ok((raw.tag, raw.cell)),
     };
-    if !sink.writes() {
-        return Ok((raw.tag, raw.cell));
-    }
-    sink.write(|editor, _| {
-        let from = (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
-        editor.note(Event::Moved { from, to: (home, 0) });
-    });
+    let Some((editor, _)) = sink.writing() else { return Ok((raw.tag, raw.cell)) };
+    let from = (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
+    editor.note(Event::Moved { from, to: (home, 0) });
     Ok((raw.tag, home as u64))
 }
 
@@ -76,13 +72,9 @@ fn copy_lent<S: Storage>(sink: &mut Sink<'_, S>, raw: Raw) -> Result<(u8, u64)> 
     }
     let length = text.len() as u32;
     let to = sink.carve(round_up(length.into()));
-    if !sink.writes() {
-        // Where the text is now, it can be compared with others.
-        return Ok((raw.tag, raw.cell));
-    }
-    sink.write(|editor, _| {
-        editor.space.copy_within(raw.cell as u32 as u64, to.into(), length.into());
-    });
+    // Where the text is now, it can be compared with others.
+    let Some((editor, _)) = sink.writing() else { return Ok((raw.tag, raw.cell)) };
+    editor.space.copy_within(raw.cell as u32 as u64, to.into(), length.into());
     Ok((raw.tag, span_at(to, length, true)))
 }
 
@@ -116,15 +108,12 @@ fn materialize_map<S: Storage>(
     table: Table,
     row: u32,
 ) -> Result<u32> {
-    let mut count = 0;
-    let mut cursor = Cursor::new(sink.bytes(), raw)?;
-    while cursor.next(sink.bytes())?.is_some() {
-        count += 1;
-    }
+    let count = Object::of(Checked, sink.bytes(), raw.cell)?.len() as u32;
     let map = new_map(sink, count, count);
     let mut cursor = Cursor::new(sink.bytes(), raw)?;
     while let Some((index, child)) = cursor.next(sink.bytes())? {
-        let key = key_cell(sink.bytes(), &cursor, table, row, index)?;
+        let key_at = cursor.key_at(sink.bytes(), index)?.unwrap_or_default();
+        let key = load_u64(sink.bytes(), key_at)?;
         let value = materialize(sink, child)?;
         add_entry(sink, map, key, value);
     }
@@ -134,44 +123,21 @@ fn materialize_map<S: Storage>(
     Ok(map)
 }
 
-/// The cell of a row's key: a column's, or that of a further field.
-fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -> Result<u64> {
-    let (shape, at) = if index < table.columns {
-        (Shape::of_table(bytes, table.shape.into(), table.columns)?, index)
-    } else {
-        let home = table.extra(bytes, row)?;
-        let block = Block::resolve(bytes, home)?;
-        if block.kind() == KIND_MAP {
-            let map = map::Map::load(bytes, block.offset as u64)?;
-            return load_u64(bytes, map.key_at(index - table.columns)?);
-        }
-        (Shape::load(bytes, block.record()?.shape().into())?, index - table.columns)
-    };
-    // Read once more, so that damage is an error.
-    cursor.key(bytes, index)?;
-    load_u64(bytes, shape.key_position(at))
-}
-
 fn materialize_array<S: Storage>(sink: &mut Sink<'_, S>, elements: Elements) -> Result<u32> {
     if let Some((form, from)) = Form::of(sink.bytes(), elements)? {
         let home = tensor(sink, &form, 0)?;
         sink.write(|editor, _| editor.space.copy_within(from, home.numbers, form.size()));
         return Ok(home.at);
     }
-    let Layout { column, gaps } = Layout::alone(elements);
     let count = elements.count;
-    let home = sink.carve(ARRAY_SIZE as u64);
-    let size = column.slots_size(gaps, count);
-    let data = if size == 0 { 0 } else { sink.carve(size) };
-    let array = Elements { column, gaps, ..Elements::new(home, column, count, count, data) };
-    sink.write(|editor, _| array.write_header(&mut editor.space));
+    let array = array(sink, Layout::alone(elements), count, count);
     for index in 0..count {
         let raw = elements.element(sink.bytes(), index)?;
-        let value = match column {
+        let value = match array.column {
             ColumnType::Uuid => Put::Here(raw).store_uuid(sink, array, index)?,
             _ => materialize(sink, raw)?,
         };
         sink.write(|editor, _| array.put(&mut editor.space, index, value));
     }
-    Ok(home)
+    Ok(array.offset)
 }

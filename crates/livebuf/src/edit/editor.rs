@@ -63,9 +63,8 @@ pub(super) struct TableEdits<S> {
     pub(super) set_in_row:
         fn(&mut Editor<S>, NodeId, Table, u32, &str, New<'_>) -> Result<(u8, u64)>,
     pub(super) set_in_map: fn(&mut Editor<S>, NodeId, Map, &str, New<'_>) -> Result<(u8, u64)>,
-    /// Bytes of a copy, and how many containers nest in it. `before`: bytes that were counted
-    /// before.
-    pub(super) count_copy: fn(&Editor<S>, value: &Value<'_>, before: u64) -> Result<(u64, u16)>,
+    /// Bytes of a copy, and how many containers nest in it.
+    pub(super) count_copy: fn(&Editor<S>, value: &Value<'_>) -> Result<(u64, u16)>,
     /// Writes a copy that was counted.
     pub(super) copy: fn(&mut Editor<S>, &Value<'_>, &mut Extent) -> Result<(u8, u64)>,
     /// How many containers nest in a value of this document, of which none may have this home.

@@ -5,16 +5,15 @@
 
 use super::column::{ColumnEdit, ColumnPlace};
 use super::editor::{Container, Editor};
+use super::feed::Put;
 use super::handles::NodeId;
 use super::new::New;
 use super::object::store_entry;
 use super::sink::Sink;
-use crate::block::column::Elements;
 use crate::block::map::{self, Map};
 use crate::block::record::Raw;
 use crate::error::Result;
 use crate::format::bytes::load_u64;
-use crate::format::cell::owned_span;
 use crate::store::storage::Storage;
 
 impl<S: Storage> Editor<S> {
@@ -32,12 +31,6 @@ impl<S: Storage> Editor<S> {
         self.carry_out(make, NodeId::NONE)
     }
 
-    /// A map's values, as steps know an array.
-    fn values_of(&self, map: &Map, depth: u16) -> Result<(NodeId, Elements)> {
-        let values = map.values(self.space.bytes())?;
-        Ok((self.handles.give(map.values_at(), 0, depth), values))
-    }
-
     /// Sets or adds a member of a map whose values are not in cells.
     pub(super) fn set_in_map(
         &mut self,
@@ -46,11 +39,11 @@ impl<S: Storage> Editor<S> {
         key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        let (values, array) = self.values_of(&map, node.depth())?;
+        let array = map.values(self.space.bytes())?;
         match map::plan_insert(self.space.bytes(), &map, key.as_bytes())? {
             map::InsertPlace::Found(number) => {
                 self.measure(&new, node)?;
-                let place = ColumnPlace::array(map.values_at(), array);
+                let place = ColumnPlace::array(array);
                 self.change(ColumnEdit::Set { place, slot: number, new })
             }
             map::InsertPlace::New(plan) => {
@@ -58,7 +51,7 @@ impl<S: Storage> Editor<S> {
                 self.check_elements(u64::from(map.live) + 1)?;
                 self.measure(&new, node)?;
                 let (array, index) = (Container::Array(array), map.used);
-                let insert = ColumnEdit::Insert { node: values, array, index, new };
+                let insert = ColumnEdit::Insert { array, index, new };
                 let add = |sink: &mut Sink<'_, S>| {
                     // The value goes into the column, and then its key into the map.
                     let value = insert.run(sink)?;
@@ -74,9 +67,7 @@ impl<S: Storage> Editor<S> {
     pub(super) fn remove_entry(&mut self, map: &Map, plan: &map::RemovePlan) -> Result<()> {
         let key_cell = load_u64(self.space.bytes(), map.key_at(plan.number)?)?;
         map::remove(&mut self.space, map, plan);
-        if let Some((offset, length)) = owned_span(key_cell) {
-            self.space.free_span(offset as u64, length as u64);
-        }
+        self.free_owned(key_cell);
         Ok(())
     }
 
@@ -90,13 +81,17 @@ impl<S: Storage> Editor<S> {
     ) -> Result<Raw> {
         self.check_trust()?;
         let array = map.values(self.space.bytes())?;
-        let (home, index) = (map.values_at(), plan.number);
+        let index = plan.number;
         let is_last = index + 1 == map.used;
+        let value = match is_last {
+            true => ColumnEdit::Take { array, index, keeps },
+            false => {
+                let (place, put) = (ColumnPlace::array(array), Put::Value(New::Null));
+                ColumnEdit::Empty { place, slot: index, put, keeps }
+            }
+        };
         let take = |sink: &mut Sink<'_, S>| {
-            let taken = match is_last {
-                true => ColumnEdit::Take { array, index, keeps }.run(sink)?,
-                false => ColumnEdit::Empty { home, array, index, keeps }.run(sink)?,
-            };
+            let taken = value.run(sink)?;
             sink.try_write(|editor, _| {
                 editor.remove_entry(&map, plan)?;
                 if is_last {
@@ -126,8 +121,8 @@ impl<S: Storage> Editor<S> {
             Some(_) => None,
             None => {
                 self.check_trust()?;
-                let (node, array) = self.values_of(&map, 0)?;
-                Some(ColumnEdit::Reserve { node, array: Container::Array(array), more: additional })
+                let array = Container::Array(map.values(self.space.bytes())?);
+                Some(ColumnEdit::Reserve { array, more: additional })
             }
         };
         let reserve = |sink: &mut Sink<'_, S>| {

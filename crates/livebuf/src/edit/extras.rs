@@ -2,9 +2,6 @@
 //! these fields (FORMAT 6.3).
 
 use super::editor::Editor;
-use super::sink::Sink;
-use crate::block::column::Elements;
-use crate::block::column_type::ColumnType;
 use crate::block::map;
 use crate::block::record::Raw;
 use crate::block::table::{Table, extra, extra_entry};
@@ -12,47 +9,6 @@ use crate::block::walk::Node;
 use crate::error::Result;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
-
-/// The capacity of the array for extras that get `more` entries.
-fn extras_capacity(extras: Option<Elements>, more: u32) -> u32 {
-    match extras {
-        Some(extras) if extras.count + more <= extras.capacity => extras.capacity,
-        Some(extras) => (extras.count + more).max(extras.count + extras.count / 2),
-        None => more.max(4),
-    }
-}
-
-/// Makes room for `rows` more entries of the extras.
-pub(super) fn reserve_extras<S: Storage>(
-    sink: &mut Sink<'_, S>,
-    table: Table,
-    rows: u32,
-) -> Result<()> {
-    let extras = table.extras(sink.bytes())?;
-    let capacity = extras_capacity(extras, rows);
-    let size = ColumnType::U64.data_size(capacity);
-    match extras {
-        None => {
-            let header = sink.carve(ARRAY_SIZE as u64);
-            let data = sink.carve(size);
-            let extras = Elements::new(header, ColumnType::U64, 0, capacity, data);
-            sink.write(|editor, _| {
-                extras.write_header(&mut editor.space);
-                table.set_extras(&mut editor.space, header);
-            });
-        }
-        Some(extras) if capacity != extras.capacity => {
-            let data = sink.carve(size);
-            sink.write(|editor, _| {
-                let space = &mut editor.space;
-                extras.move_to(space, data, capacity).write_header(space);
-                space.free(extras.data as u64, extras.data_size());
-            });
-        }
-        Some(_) => {}
-    }
-    Ok(())
-}
 
 impl<S: Storage> Editor<S> {
     /// Adds an entry for a row that has none; room was made.

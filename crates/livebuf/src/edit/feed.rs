@@ -4,20 +4,17 @@
 use super::new::New;
 use super::sink::Sink;
 use crate::block::column::{Elements, Gap};
-use crate::block::list::elements_of;
 use crate::block::record::Raw;
 use crate::block::shape::Shape;
 use crate::block::table::Table;
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::cell::{Needle, span_bytes, span_inline};
+use crate::format::cell::{Needle, unplaced_span};
 use crate::format::extended::Extended;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
-use crate::view::{Checked, Object};
+use crate::view::{Checked, Value};
 
-/// Is called with the sink and each member.
-type ForMember<'w, 'v, S> = dyn FnMut(&mut Sink<'_, S>, &'v str, Put<'v>) -> Result<()> + 'w;
 /// Is called with the sink and each value.
 type ForValue<'w, 'v, S> = dyn FnMut(&mut Sink<'_, S>, Put<'v>) -> Result<()> + 'w;
 
@@ -68,55 +65,48 @@ impl<'v> Put<'v> {
         matches!(self.incoming(), Incoming::Value(found, _) if found == tag)
     }
 
-    /// A text, to be searched for. If it is short and lies in a document, only the cell.
-    pub(super) fn text<'b>(&self, bytes: &'b [u8]) -> Result<Option<Needle<'b>>>
+    /// The value as it lies in a document: in another one, or in this one, whose bytes are given.
+    #[inline]
+    fn stored<'b>(&self, bytes: &'b [u8]) -> Option<Value<'b, Checked>>
     where
         'v: 'b,
     {
-        let (document, raw) = match self {
-            Put::Value(New::Str(text)) => return Ok(Some(Needle::new(text.as_bytes()))),
-            Put::Value(New::Copy(value)) => (value.document(), value.raw()),
-            Put::Here(raw) => (bytes, *raw),
-            _ => return Ok(None),
-        };
-        Ok(match (raw.tag, span_inline(raw.cell)) {
-            (TAG_STRING, Some(_)) => Some(Needle { text: &[], cell: raw.cell, fingerprint: 0 }),
-            (TAG_STRING, None) => Some(Needle::new(span_bytes(document, raw.cell, 0)?)),
+        match *self {
+            Put::Value(New::Copy(value)) => Some(value),
+            Put::Here(raw) => Some(Value::new(Checked, bytes, raw)),
             _ => None,
-        })
-    }
-
-    /// The text for a slot of a run: empty if it is no text. A short one of this document is copied
-    /// to `short`, since its cell may be nowhere.
-    pub(super) fn run_text<'b>(&self, bytes: &'b [u8], short: &'b mut [u8; 8]) -> Result<&'b [u8]>
-    where
-        'v: 'b,
-    {
-        let raw = match self {
-            Put::Here(raw) if raw.tag == TAG_STRING => raw,
-            _ => return self.foreign_text(short),
-        };
-        match span_inline(raw.cell) {
-            Some(length) => {
-                *short = raw.cell.to_le_bytes();
-                Ok(&short[..length])
-            }
-            None => span_bytes(bytes, raw.cell, 0),
         }
     }
 
-    /// The same where it is not in this document.
-    pub(super) fn foreign_text<'b>(&self, short: &'b mut [u8; 8]) -> Result<&'b [u8]>
-    where
-        'v: 'b,
-    {
+    /// A value below this one, which lies in the same document.
+    #[inline]
+    fn below(&self, raw: Raw) -> Put<'v> {
         match self {
-            Put::Value(New::Str(text)) => Ok(text.as_bytes()),
-            Put::Value(New::Copy(value)) if value.raw().tag == TAG_STRING => {
-                let raw = value.raw();
-                span_bytes(value.document(), raw.cell, raw.position.into())
+            Put::Value(New::Copy(value)) => {
+                Put::Value(New::Copy(Value::new(Checked, value.document(), raw)))
             }
-            _ => Ok(&short[..0]),
+            _ => Put::Here(raw),
+        }
+    }
+
+    /// The bytes of a text or UUID, none for other values. A short text of a document is copied to
+    /// `short`, since its cell may be nowhere.
+    #[inline]
+    pub(super) fn content<'b>(
+        &'b self,
+        bytes: &'b [u8],
+        short: &'b mut [u8; 8],
+    ) -> Result<&'b [u8]> {
+        match self {
+            Put::Value(New::Str(text)) => return Ok(text.as_bytes()),
+            Put::Value(New::Extended(Extended::Uuid(id))) => return Ok(id.as_bytes()),
+            _ => {}
+        }
+        let Some(value) = self.stored(bytes) else { return Ok(&[]) };
+        let raw = value.raw();
+        match raw.tag {
+            TAG_STRING | TAG_UUID => unplaced_span(value.document(), raw.cell, short),
+            _ => Ok(&[]),
         }
     }
 
@@ -127,46 +117,24 @@ impl<'v> Put<'v> {
         column: Elements,
         slot: u32,
     ) -> Result<(u8, u64)> {
-        if !sink.writes() {
-            match self {
-                Put::Value(New::Copy(value)) => drop(value.extended()?),
-                // If the document was not validated, the cell may be anything.
-                Put::Here(raw) if raw.tag == TAG_UUID => {
-                    let bytes = span_bytes(sink.bytes(), raw.cell, raw.position.into())?;
-                    if span_inline(raw.cell).is_some() || bytes.len() != UUID_SIZE {
-                        return Err(Error::new(ErrorKind::BadCell, raw.position.into()));
-                    }
-                }
-                _ => {}
+        let (tag, _) = self.probe();
+        if tag == TAG_UUID {
+            // If the document was not validated, the cell may be anything.
+            if !sink.writes()
+                && let Some(value) = self.stored(sink.bytes())
+            {
+                value.extended()?;
             }
+            let at = column.values_at() + slot as u64 * UUID_SIZE as u64;
+            sink.try_write(|editor, _| editor.write_content(self, at, UUID_SIZE as u64))?;
         }
-        sink.try_write(|editor, _| {
-            let space = &mut editor.space;
-            let at = column.values_at() + slot as u64 * column.column.width();
-            match *self {
-                Put::Here(raw) if raw.tag == TAG_UUID => {
-                    space.copy_within(raw.cell as u32 as u64, at, UUID_SIZE as u64);
-                    editor.release(raw);
-                }
-                Put::Value(New::Extended(Extended::Uuid(id))) => space.write(at, id.as_bytes()),
-                Put::Value(New::Copy(value)) if value.raw().tag == TAG_UUID => {
-                    let bytes = span_bytes(value.document(), value.raw().cell, 0)?;
-                    space.write(at, bytes.get(..UUID_SIZE).unwrap_or(&[0; UUID_SIZE]));
-                }
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok((self.probe().0, 0))
+        Ok((tag, 0))
     }
 
     /// The member for a column of a table; missing where this is no object.
     pub(super) fn column_member(&self, bytes: &[u8], table: Table, index: u32) -> Result<Put<'v>> {
-        if !self.is(TAG_OBJECT) {
-            return Ok(Put::Missing);
-        }
-        if index >= table.columns {
-            // It gets no order of its own.
+        // A row gets no order of its own.
+        if !self.is(TAG_OBJECT) || index >= table.columns {
             return Ok(Put::Missing);
         }
         let key = Shape::of_table(bytes, table.shape as u64, table.columns)?.key(bytes, index)?;
@@ -179,65 +147,77 @@ impl<'v> Put<'v> {
                 .iter()
                 .find(|(key, _)| key.as_bytes() == needle.text)
                 .map(|(_, new)| Put::new(*new)),
-            Put::Value(New::Copy(value)) => match value.object()? {
-                Some(object) => object.find(needle)?.map(|value| Put::Value(New::Copy(value))),
+            _ => match self.stored(bytes) {
+                Some(value) => match value.object()? {
+                    Some(object) => object.find(needle)?.map(|value| self.below(value.raw())),
+                    None => None,
+                },
                 None => None,
             },
-            Put::Here(raw) => Object::of(Checked, bytes, raw.cell)?
-                .find(needle)?
-                .map(|value| Put::Here(value.raw())),
-            _ => None,
         };
         Ok(found.unwrap_or(Put::Missing))
     }
 
     /// Element `index` of an array.
     fn element(&self, bytes: &[u8], index: u32) -> Result<Put<'v>> {
-        let missing = || Error::new(ErrorKind::IndexOutOfRange, 0);
-        Ok(match self {
-            Put::Value(New::Items(items)) => {
-                Put::new(*items.get(index as usize).ok_or_else(missing)?)
-            }
-            Put::Value(New::Copy(value)) => match value.array()? {
-                Some(array) => {
-                    Put::Value(New::Copy(array.get(index as usize)?.ok_or_else(missing)?))
-                }
-                None => return Err(missing()),
+        let found = match self {
+            Put::Value(New::Items(items)) => items.get(index as usize).map(|new| Put::new(*new)),
+            Put::Value(New::Tensor(tensor)) => Some(Put::Value(tensor.element(index)?.into())),
+            _ => match self.stored(bytes) {
+                Some(value) => match value.array()? {
+                    Some(array) => array.get(index as usize)?.map(|value| self.below(value.raw())),
+                    None => None,
+                },
+                None => None,
             },
-            Put::Here(raw) => Put::Here(elements_of(bytes, raw.cell)?.element(bytes, index)?),
-            Put::Value(New::Tensor(tensor)) => Put::Value(tensor.element(index)?.into()),
-            _ => return Err(missing()),
-        })
+        };
+        found.ok_or(Error::new(ErrorKind::IndexOutOfRange, 0))
     }
 
     /// The count of an array's elements, or of a text's bytes. 0 for other values.
     pub(super) fn length(&self, bytes: &[u8]) -> Result<u32> {
         if self.is(TAG_STRING) {
-            return Ok(self.run_text(bytes, &mut [0; 8])?.len() as u32);
+            return Ok(self.content(bytes, &mut [0; 8])?.len() as u32);
         }
         match self {
             Put::Value(New::Items(items)) => Ok(items.len() as u32),
             Put::Value(New::Tensor(tensor)) => Ok(tensor.length()),
-            Put::Value(New::Copy(value)) => {
-                Ok(value.array()?.map_or(0, |array| array.len() as u32))
-            }
-            Put::Here(raw) if raw.tag == TAG_ARRAY => Ok(elements_of(bytes, raw.cell)?.count),
-            _ => Ok(0),
+            _ => match self.stored(bytes) {
+                Some(value) => Ok(value.array()?.map_or(0, |array| array.len() as u32)),
+                None => Ok(0),
+            },
         }
     }
 
     /// The form of a tensor.
     pub(super) fn form(&self, bytes: &[u8]) -> Result<Option<Form>> {
-        let (bytes, raw) = match self {
-            Put::Value(New::Tensor(tensor)) => return tensor.form().map(Some),
-            Put::Value(New::Copy(value)) => (value.document(), value.raw()),
-            Put::Here(raw) => (bytes, *raw),
-            _ => return Ok(None),
-        };
-        match raw.tag {
-            TAG_ARRAY => Ok(Form::of(bytes, elements_of(bytes, raw.cell)?)?.map(|(form, _)| form)),
-            _ => Ok(None),
+        if let Put::Value(New::Tensor(tensor)) = self {
+            return tensor.form().map(Some);
         }
+        let Some(value) = self.stored(bytes) else { return Ok(None) };
+        let Some(array) = value.array()? else { return Ok(None) };
+        let (_, bytes, elements) = array.parts();
+        Ok(Form::of(bytes, elements)?.map(|(form, _)| form))
+    }
+
+    /// Calls `with` on each member of an object.
+    fn each_member<'b>(
+        &self,
+        bytes: &'b [u8],
+        mut with: impl FnMut(&'b str, Put<'v>) -> Result<()>,
+    ) -> Result<()>
+    where
+        'v: 'b,
+    {
+        if let Put::Value(New::Fields(fields)) = self {
+            return fields.iter().try_for_each(|(key, new)| with(key, Put::new(*new)));
+        }
+        let Some(value) = self.stored(bytes) else { return Ok(()) };
+        let Some(object) = value.object()? else { return Ok(()) };
+        object.iter().try_for_each(|member| {
+            let (key, value) = member?;
+            with(key, self.below(value.raw()))
+        })
     }
 
     /// Hands `with` the members of an object from elsewhere whose keys are not a table's, and
@@ -246,57 +226,29 @@ impl<'v> Put<'v> {
         &self,
         sink: &mut Sink<'_, S>,
         table: Table,
-        with: &mut ForMember<'_, 'v, S>,
+        mut with: impl FnMut(&mut Sink<'_, S>, &'v str, Put<'v>) -> Result<()>,
     ) -> Result<()> {
-        let mut pass = |key: &'v str, put| {
+        self.each_member(&[], |key, put| {
             let bytes = sink.bytes();
             let shape = Shape::of_table(bytes, table.shape as u64, table.columns)?;
             match table.has(bytes, shape, key.as_bytes())? {
                 true => Ok(()),
                 false => with(sink, key, put),
             }
-        };
-        match self {
-            Put::Value(New::Fields(fields)) => {
-                fields.iter().try_for_each(|(key, new)| pass(key, Put::new(*new)))
-            }
-            Put::Value(New::Copy(value)) => match value.object()? {
-                Some(object) => object.iter().try_for_each(|member| {
-                    let (key, value) = member?;
-                    pass(key, Put::Value(New::Copy(value)))
-                }),
-                None => Ok(()),
-            },
-            _ => Ok(()),
-        }
+        })
     }
 
     /// How many members of an object are not a table's, and whether a record can hold them.
     pub(super) fn count_further(&self, bytes: &[u8], table: Table) -> Result<(u32, bool)> {
         let shape = Shape::of_table(bytes, table.shape as u64, table.columns)?;
         let (mut count, mut record) = (0, true);
-        let mut pass = |key: &str| -> Result<()> {
+        self.each_member(bytes, |key, _| {
             if !table.has(bytes, shape, key.as_bytes())? {
                 count += 1;
                 record &= key.len() <= MAX_SHAPE_KEY && count as usize <= MAX_FIELDS;
             }
             Ok(())
-        };
-        match self {
-            Put::Value(New::Fields(fields)) => {
-                fields.iter().try_for_each(|(key, _)| pass(key))?;
-            }
-            Put::Value(New::Copy(value)) => {
-                if let Some(object) = value.object()? {
-                    object.iter().try_for_each(|member| pass(member?.0))?;
-                }
-            }
-            Put::Here(raw) if raw.tag == TAG_OBJECT => {
-                let object = Object::of(Checked, bytes, raw.cell)?;
-                object.iter().try_for_each(|member| pass(member?.0))?;
-            }
-            _ => {}
-        }
+        })?;
         Ok((count, record))
     }
 
@@ -381,14 +333,5 @@ impl<'v> Feed<'_, 'v> {
             Feed::One(Put::Value(new)) => new.tensor()?.numbers(column.column, dimensions),
             _ => None,
         }
-    }
-
-    pub(super) fn count<S: Storage>(&self, sink: &mut Sink<'_, S>) -> Result<u32> {
-        let mut count = 0;
-        self.each(sink, |_, _| {
-            count += 1;
-            Ok(())
-        })?;
-        Ok(count)
     }
 }

@@ -4,7 +4,7 @@ use super::editor::Editor;
 use crate::block::column::{Elements, row_of};
 use crate::block::column_type::ColumnType;
 use crate::block::list::List;
-use crate::block::map;
+use crate::block::map::{self, Map};
 use crate::block::record::{Raw, Record};
 use crate::block::shape;
 use crate::block::table::Table;
@@ -75,21 +75,20 @@ impl<S: Storage> Editor<S> {
             }
             let top = &mut stack[depth - 1];
             match top.cursor.next(self.space.bytes()) {
-                Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST && depth < CHUNK => {
+                Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST => {
                     let is_column = top.cursor.is_column(raw);
-                    if let Some(releasing) = self.begin_release(raw, is_column) {
+                    if depth == CHUNK {
+                        let above = above + CHUNK as u16;
+                        // Damage may hold itself.
+                        if above > MAX_NESTING {
+                            let limit = MAX_NESTING as u64;
+                            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit));
+                        }
+                        self.release_node(raw, is_column, above, allowance)?;
+                    } else if let Some(releasing) = self.begin_release(raw, is_column) {
                         stack[depth] = releasing;
                         depth += 1;
                     }
-                }
-                Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST => {
-                    // Damage may hold itself.
-                    let (above, is_column) = (above + CHUNK as u16, top.cursor.is_column(raw));
-                    if above > MAX_NESTING {
-                        let limit = MAX_NESTING as u64;
-                        return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit));
-                    }
-                    self.release_node(raw, is_column, above, allowance)?;
                 }
                 Ok(Some((_, raw))) if raw.tag > TAG_IMMEDIATE_LAST => self.release_span(raw),
                 Ok(Some(_)) => {}
@@ -202,7 +201,7 @@ impl<S: Storage> Editor<S> {
     }
 
     /// Frees the bitmaps of a struct or list.
-    fn free_bits(&mut self, column: Elements) {
+    pub(super) fn free_bits(&mut self, column: Elements) {
         let size = gaps_size(column.gaps, column.capacity as u64);
         match column.bits_at(self.space.bytes()) {
             Ok(bits) if size > 0 => self.space.free(bits, size),
@@ -212,16 +211,16 @@ impl<S: Storage> Editor<S> {
 
     /// Frees all that belongs to a map but its header and its members' values. Returns the
     /// header's size.
-    pub(super) fn free_map(&mut self, offset: u32) -> u64 {
-        self.release_keys(offset);
-        if let Ok(map) = map::Map::load(self.space.bytes(), offset as u64) {
+    fn free_map(&mut self, offset: u32) -> u64 {
+        if let Ok(map) = Map::load(self.space.bytes(), offset as u64) {
+            self.release_keys(&map);
             self.free_map_body(&map);
         }
         MAP_SIZE as u64
     }
 
     /// Frees all that belongs to a map but its header, its keys and its members' values.
-    pub(super) fn free_map_body(&mut self, map: &map::Map) {
+    pub(super) fn free_map_body(&mut self, map: &Map) {
         if self.space.trusted {
             map::free_body(&mut self.space, map);
             if let Ok(values) = map.values(self.space.bytes()) {
@@ -230,14 +229,18 @@ impl<S: Storage> Editor<S> {
         }
     }
 
-    fn release_keys(&mut self, map: u32) {
-        let Ok(loaded) = map::Map::load(self.space.bytes(), map as u64) else { return };
-        for index in 0..loaded.used {
-            let bytes = self.space.bytes();
-            let key = load_u64(bytes, loaded.keys.at(index));
-            if let Some((offset, length)) = key.ok().and_then(owned_span) {
-                self.space.free_span(offset as u64, length as u64);
+    fn release_keys(&mut self, map: &Map) {
+        for index in 0..map.used {
+            if let Ok(cell) = load_u64(self.space.bytes(), map.keys.at(index)) {
+                self.free_owned(cell);
             }
+        }
+    }
+
+    /// Frees the bytes that a key's or a text's cell owns.
+    pub(super) fn free_owned(&mut self, cell: u64) {
+        if let Some((offset, length)) = owned_span(cell) {
+            self.space.free_span(offset as u64, length as u64);
         }
     }
 
@@ -248,9 +251,8 @@ impl<S: Storage> Editor<S> {
     }
 
     /// Frees what a map's entries hold, their keys included.
-    pub(super) fn release_entries(&mut self, map: u32) {
-        let Ok(loaded) = map::Map::load(self.space.bytes(), map as u64) else { return };
-        self.release_each(0..loaded.used, |bytes, index| loaded.value(bytes, index));
+    pub(super) fn release_entries(&mut self, map: &Map) {
+        self.release_each(0..map.used, |bytes, index| map.value(bytes, index));
         if self.space.trusted {
             self.release_keys(map);
         }
@@ -265,7 +267,7 @@ impl<S: Storage> Editor<S> {
     }
 
     /// Frees many values as one.
-    pub(super) fn release_each(
+    fn release_each(
         &mut self,
         places: core::ops::Range<u32>,
         value: impl Fn(&[u8], u32) -> Result<Raw>,

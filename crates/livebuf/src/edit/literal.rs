@@ -125,16 +125,16 @@ fn rest<S: Storage>(sink: &mut Sink<'_, S>, new: &New<'_>, above: u16) -> Result
 }
 
 /// Makes an array.
-fn array<S: Storage>(
+pub(super) fn array<S: Storage>(
     sink: &mut Sink<'_, S>,
     layout: Layout,
     count: u32,
     capacity: u32,
 ) -> Elements {
     let home = sink.carve(ARRAY_SIZE as u64);
-    let data = if capacity == 0 { 0 } else { sink.carve(layout.size(capacity)) };
-    let Layout { column, gaps } = layout;
-    let elements = Elements { gaps, ..Elements::new(home, column, count, capacity, data) };
+    let size = layout.size(capacity);
+    let data = if size == 0 { 0 } else { sink.carve(size) };
+    let elements = layout.column(home, count, capacity, data);
     sink.write(|editor, _| elements.write_header(&mut editor.space));
     elements
 }
@@ -313,11 +313,7 @@ fn items_layout(is_trusted: bool, items: &[New<'_>]) -> Layout {
     let mut numbers = Numbers::default();
     let is_number = |new: &New<'_>| {
         let (tag, cell) = new.probe();
-        let number = matches!(tag, TAG_INT | TAG_UINT | TAG_FLOAT);
-        if number {
-            numbers.add(tag, cell);
-        }
-        number || is_gap(tag)
+        numbers.add_number(tag, cell) || is_gap(tag)
     };
     let all = items.iter().all(is_number);
     match numbers.column(8).filter(|_| all) {

@@ -15,7 +15,7 @@ use crate::block::record::{Raw, Record, each_field};
 use crate::block::shape::{self, Shape};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u32, load_u64, round_up};
-use crate::format::cell::{Needle, owned_span};
+use crate::format::cell::Needle;
 use crate::format::layout::*;
 use crate::store::space::Extent;
 use crate::store::storage::Storage;
@@ -558,7 +558,7 @@ impl<S: Storage> Editor<S> {
     pub(super) fn clear_map(&mut self, map: Map) {
         // The rows of a map's table are freed with its body.
         self.freeing(|editor| {
-            editor.release_entries(map.at as u32);
+            editor.release_entries(&map);
             editor.free_map_body(&map);
         });
         let words = map.at + MAP_LIVE as u64;
@@ -614,9 +614,7 @@ impl<S: Storage> Editor<S> {
             Ok(())
         };
         self.carry_out(rename, NodeId::NONE)?;
-        if let Some((offset, length)) = owned_span(old_key) {
-            self.space.free_span(offset as u64, length as u64);
-        }
+        self.free_owned(old_key);
         Ok(())
     }
 

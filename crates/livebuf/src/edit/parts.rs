@@ -5,7 +5,7 @@ use crate::block::map::{self, Map};
 use crate::block::shape::{self, Shape};
 use crate::error::Result;
 use crate::format::bytes::round_up;
-use crate::format::cell::{Needle, span_at, span_bytes, span_inline};
+use crate::format::cell::{Needle, span_at, unplaced_span};
 use crate::format::layout::*;
 use crate::store::space::Extent;
 use crate::store::storage::Storage;
@@ -90,12 +90,8 @@ pub(super) fn add_entry<S: Storage>(
 ) {
     sink.write(|editor, extent| {
         let space = &mut editor.space;
-        let inline = key_cell.to_le_bytes();
-        let bytes = space.bytes();
-        let key = match span_inline(key_cell) {
-            Some(length) => Ok(&inline[..length]),
-            None => span_bytes(bytes, key_cell, 0),
-        };
+        let (mut inline, bytes) = ([0; 8], space.bytes());
+        let key = unplaced_span(bytes, key_cell, &mut inline);
         let place = Map::load(bytes, map as u64)
             .and_then(|map| Ok((map, map::plan_insert(bytes, &map, key?)?)));
         match place {

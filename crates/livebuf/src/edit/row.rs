@@ -1,10 +1,9 @@
 //! Rows of tables. Their fields are slots of columns. Further fields are in an object of the row's
 //! own, which the table's extras lead to (FORMAT 6.3, EDITING 9).
 
-use super::column::{ColumnEdit, ColumnPlace, keep, replace};
+use super::column::{ColumnEdit, ColumnPlace, hang, keep, replace, reserve_extras};
 use super::dissolve::store;
 use super::editor::{Container, Editor};
-use super::extras::reserve_extras;
 use super::feed::Put;
 use super::handles::NodeId;
 use super::member::{FieldLookup, find_member};
@@ -14,10 +13,9 @@ use super::parts::{add_entry, key, new_map, span};
 use super::sink::Sink;
 use crate::block::column::{row_cell, row_of};
 use crate::block::map;
-use crate::block::record::{Block, Raw, Record};
+use crate::block::record::{Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::block::table::Table;
-use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::Needle;
 use crate::format::layout::*;
@@ -232,11 +230,7 @@ impl<S: Storage> Editor<S> {
         let add = |sink: &mut Sink<'_, S>| {
             let value = store(sink, &Put::new(new))?;
             put_extra(sink, table, row, plan, needle, value)?;
-            sink.write(|editor, _| {
-                if let New::Detached(detached) = new {
-                    editor.rehang(detached);
-                }
-            });
+            hang(sink, &new);
             Ok(value)
         };
         self.carry_out(add, NodeId::NONE)
@@ -266,7 +260,9 @@ impl<S: Storage> Editor<S> {
         if table.field(bytes, row, index)?.tag == TAG_HOLE {
             return Ok(None);
         }
-        let (tag, cell) = self.change(ColumnEdit::TakeField { table, row, index, keeps })?;
+        let place = ColumnPlace::column(table, index);
+        let edit = ColumnEdit::Empty { place, slot: row, put: Put::Missing, keeps };
+        let (tag, cell) = self.change(edit)?;
         Ok(Some(Raw::unplaced(tag, cell)))
     }
 
@@ -277,12 +273,9 @@ impl<S: Storage> Editor<S> {
         if home == 0 {
             return Ok(None);
         }
-        match Node::of(bytes, Raw::object(home))? {
-            Node::Map(at) => {
-                let map = map::Map::load(bytes, at as u64)?;
-                self.take_entry(map, key, true)
-            }
-            Node::Record(record) => self.take_field(record, At::Key(key)),
+        match self.extra_object(home)? {
+            Container::Map(map) => self.take_entry(map, key, true),
+            Container::Record(record) => self.take_field(record, At::Key(key)),
             _ => Ok(None),
         }
     }
@@ -336,17 +329,18 @@ impl<S: Storage> Editor<S> {
         if home == 0 {
             return Ok(Target::First(self.plan_extra(needle)?));
         }
-        let block = Block::resolve(bytes, home)?;
-        if block.kind() == KIND_MAP {
-            let map = map::Map::load(bytes, block.offset as u64)?;
-            self.check_length(key.as_bytes())?;
-            self.check_elements(map.live as u64 + 1)?;
-            return match map::plan_insert(bytes, &map, key.as_bytes())? {
-                map::InsertPlace::New(plan) => Ok(Target::Entry(map, plan)),
-                map::InsertPlace::Found(_) => Err(Error::new(ErrorKind::KeyExists, 0)),
-            };
-        }
-        let record = block.record()?.whole(bytes)?;
+        let record = match self.extra_object(home)? {
+            Container::Map(map) => {
+                self.check_length(key.as_bytes())?;
+                self.check_elements(map.live as u64 + 1)?;
+                return match map::plan_insert(bytes, &map, key.as_bytes())? {
+                    map::InsertPlace::New(plan) => Ok(Target::Entry(map, plan)),
+                    map::InsertPlace::Found(_) => Err(Error::new(ErrorKind::KeyExists, 0)),
+                };
+            }
+            Container::Record(record) => record,
+            _ => return Err(Error::new(ErrorKind::WrongBlock, home.into())),
+        };
         let FieldLookup { field, shape } = find_member(bytes, record, At::Key(key), needle)?;
         if let Some((index, _)) = field {
             return Ok(Target::Hole(record, index));

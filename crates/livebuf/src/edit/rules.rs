@@ -12,6 +12,7 @@ use crate::block::table::Table;
 use crate::block::tensor::{Form, mismatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::text;
+use crate::format::cell::Needle;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 
@@ -96,11 +97,6 @@ fn grown(column: Elements, needed: u32) -> u32 {
     }
     let more = needed.max(grown_count(column)).saturating_add(7) & !7;
     more.min(MAX_ELEMENTS.max(needed))
-}
-
-/// How many slots a column gets for `additional` more elements, if it has slots at all.
-pub(super) fn with_room(column: Elements, additional: u32) -> u32 {
-    if column.has_slots() { column.count.saturating_add(additional) } else { column.count }
 }
 
 impl Rules {
@@ -207,6 +203,11 @@ impl Layout {
         Layout { gaps: array.gaps & GAPS_NULL, ..Layout::plain(array) }
     }
 
+    /// A column in this layout. Its header is still to be written.
+    pub(super) fn column(self, offset: u32, count: u32, capacity: u32, data: u32) -> Elements {
+        Elements { gaps: self.gaps, ..Elements::new(offset, self.column, count, capacity, data) }
+    }
+
     pub(super) fn size(&self, capacity: u32) -> u64 {
         self.column.slots_size(self.gaps, capacity)
     }
@@ -280,11 +281,23 @@ fn dictionary_layout<S: Storage>(
 ) -> Result<(Layout, u32)> {
     let plain = Layout { column: ColumnType::String, ..layout };
     let Some(entries) = column.entries(sink.bytes())? else { return Ok((plain, 0)) };
-    let Some(new) = new_texts(sink, entries, feed)? else { return Ok((plain, 0)) };
+    let (mut new, mut fits, mut slots) = (0, true, column.count);
+    feed.each(sink, |sink, put| {
+        slots = slots.saturating_add(1);
+        if put.is(TAG_STRING) {
+            let mut short = [0; 8];
+            let needle = Needle::new(put.content(sink.bytes(), &mut short)?);
+            fits &= needle.text.len() <= MAX_SHARED as usize;
+            new += u32::from(entries.find_entry(sink.bytes(), &needle)?.is_none());
+        }
+        Ok(())
+    })?;
+    if !fits {
+        return Ok((plain, 0));
+    }
     if new == 0 {
         return Ok((layout, 0));
     }
-    let slots = column.count.saturating_add(feed.count(sink)?);
     let kind = match entries.count.saturating_add(new) {
         all if all > slots.max(SMALL_DICTIONARY) => return Ok((plain, 0)),
         0..=0x100 => layout.column,
@@ -293,28 +306,6 @@ fn dictionary_layout<S: Storage>(
     };
     Ok((Layout { column: kind, ..layout }, new))
 }
-
-/// How many of these values are texts that a dictionary's texts lack. `None` where a text is too
-/// long for it.
-fn new_texts<S: Storage>(
-    sink: &mut Sink<'_, S>,
-    entries: Elements,
-    feed: &Feed<'_, '_>,
-) -> Result<Option<u32>> {
-    let (mut new, mut fits) = (0, true);
-    feed.each(sink, |sink, put| {
-        let bytes = sink.bytes();
-        if let Some(needle) = put.text(bytes)? {
-            fits &= needle.text.len() <= MAX_SHARED as usize;
-            new += u32::from(entries.find_entry(bytes, &needle)?.is_none());
-        }
-        Ok(())
-    })?;
-    Ok(fits.then_some(new))
-}
-
-/// Most bytes of a run.
-const MAX_RUN: u64 = MAX_SPAN as u64;
 
 /// Bytes of texts and offsets that one edit moves in a run.
 pub(super) const MOST_MOVED: u32 = 1 << 16;
@@ -338,7 +329,7 @@ fn run_layout<S: Storage>(
             return Ok(());
         }
         let mut short = [0; 8];
-        let bytes = put.run_text(sink.bytes(), &mut short)?;
+        let bytes = put.content(sink.bytes(), &mut short)?;
         sink.editor().check_length(bytes)?;
         if matches!(put, Put::Value(New::Copy(_))) {
             text(bytes, 0)?;
@@ -362,10 +353,7 @@ fn run_layout<S: Storage>(
             return Ok(plain);
         }
     }
-    match run.count as u64 - old + new <= MAX_RUN {
-        true => Ok(layout),
-        false => Ok(plain),
-    }
+    Ok(if run.count as u64 - old + new <= MAX_SPAN as u64 { layout } else { plain })
 }
 
 /// The layout by which a column of numbers holds integers and floats (EDITING 6); `None`
@@ -400,12 +388,8 @@ fn numbers_layout<S: Storage>(
                 layout.take_gap(gap);
             }
             Incoming::Value(tag, cell) => {
-                let is_number = matches!(tag, TAG_INT | TAG_UINT | TAG_FLOAT);
-                fits &= is_number;
+                fits &= numbers.add_number(tag, cell);
                 floats |= tag == TAG_FLOAT;
-                if is_number {
-                    numbers.add(tag, cell);
-                }
             }
         }
         Ok(())
@@ -416,9 +400,7 @@ fn numbers_layout<S: Storage>(
     let bytes = sink.bytes();
     for slot in (0..column.count).filter(|&slot| Some(slot) != replaced) {
         let raw = column.element(bytes, slot)?;
-        if matches!(raw.tag, TAG_INT | TAG_UINT | TAG_FLOAT) {
-            numbers.add(raw.tag, raw.cell);
-        }
+        numbers.add_number(raw.tag, raw.cell);
     }
     let min_width = if column.column.width() == 8 { 8 } else { 1 };
     Ok(numbers.column(min_width).map(|kind| Layout { column: kind, ..layout }))

@@ -287,13 +287,7 @@ impl<S: Storage> Editor<S> {
                 let count = elements.count as u64;
                 return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
             }
-            if let Container::Listed(..) = container {
-                editor.measure(&new, node)?;
-                let (place, slot) =
-                    ColumnPlace::of_element(node, container, elements, index as u32);
-                return editor.change(ColumnEdit::Set { place, slot, new });
-            }
-            editor.set_element(node, elements, index as u32, new)
+            editor.set_element(node, container, elements, index as u32, new)
         })?;
         let set = self.handle(Raw::unplaced(tag, cell), node.depth().saturating_add(1));
         self.end_edit()?;
@@ -334,10 +328,10 @@ impl<S: Storage> Editor<S> {
             return Ok(());
         }
         let edit = if index < elements.count as usize {
-            let (place, slot) = ColumnPlace::of_element(node, container, elements, index as u32);
+            let (place, slot) = ColumnPlace::of_element(container, elements, index as u32);
             ColumnEdit::Set { place, slot, new }
         } else {
-            ColumnEdit::Insert { node, array: container, index: elements.count, new }
+            ColumnEdit::Insert { array: container, index: elements.count, new }
         };
         edit.run(&mut self.sizer(NodeId::NONE)).map(drop)
     }
@@ -435,9 +429,10 @@ impl<S: Storage> Editor<S> {
     /// value is freed with its place.
     fn unhang(&mut self, node: NodeId, at: At<'_>, keeps: bool) -> Result<Option<Raw>> {
         match (self.container(node)?, at) {
-            (Container::Array(elements), At::Index(index)) => {
-                self.take_element(elements, index, keeps)
-            }
+            (
+                array @ (Container::Array(elements) | Container::Listed(.., elements)),
+                At::Index(index),
+            ) => self.take_element(array, elements, index, keeps),
             (Container::Record(record), At::Key(_) | At::Remembered(_)) => {
                 self.take_field(record, at)
             }
@@ -446,15 +441,6 @@ impl<S: Storage> Editor<S> {
             }
             (Container::Row(table, row), At::Key(_) | At::Remembered(_)) => {
                 self.take_from_row(table, row, at.text(), keeps)
-            }
-            (Container::Listed(.., elements), At::Index(index))
-                if index >= elements.count as usize =>
-            {
-                Ok(None)
-            }
-            (array @ Container::Listed(..), At::Index(index)) => {
-                let elements = self.part(node, array)?;
-                self.take_element(elements, index, keeps)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
         }
@@ -517,7 +503,7 @@ impl<S: Storage> Editor<S> {
             Container::Map(map) => editor.reserve_entries(map, additional),
             // A row's fields have their places.
             Container::Row(..) => Ok(()),
-            array => editor.reserve_elements(node, array, additional),
+            _ => editor.reserve_elements(node, additional),
         });
         self.finish_growing()?;
         reserved

@@ -140,7 +140,7 @@ impl<'e, S: Storage> Sink<'e, S> {
         match &mut self.access {
             Access::Write(extent, editor) => (edits.copy)(editor, value, extent),
             Access::Count(editor) => {
-                let (fresh, height) = (edits.count_copy)(editor, value, self.sizes.fresh)?;
+                let (fresh, height) = (edits.count_copy)(editor, value)?;
                 self.set_aside(fresh);
                 if height > 0 {
                     self.nests(above.saturating_add(height));

@@ -79,6 +79,21 @@ pub(crate) fn span_bytes(bytes: &[u8], cell: u64, position: u64) -> Result<&[u8]
     slice(bytes, position, length as u64)
 }
 
+/// The bytes of a span whose cell may be nowhere: those of an inline one are copied to `inline`.
+pub(crate) fn unplaced_span<'b>(
+    bytes: &'b [u8],
+    cell: u64,
+    inline: &'b mut [u8; 8],
+) -> Result<&'b [u8]> {
+    match span_inline(cell) {
+        Some(length) => {
+            *inline = cell.to_le_bytes();
+            Ok(&inline[..length])
+        }
+        None => span_bytes(bytes, cell, 0),
+    }
+}
+
 /// The bytes of the span cell at `position`.
 #[cfg_attr(not(any(feature = "small", debug_assertions)), inline(always))]
 pub(crate) fn span_at_position(bytes: &[u8], position: u64) -> Result<&[u8]> {

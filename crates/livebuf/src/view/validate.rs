@@ -1296,16 +1296,11 @@ impl<'a, 's> Validator<'a, 's> {
         self.claim_block(RegionKind::List, at, list.size())?;
         self.nested(column, owner)?;
         let child = list.child(self.bytes)?;
-        let elements = match list.length {
-            Some(length) => length as u64 * column.count as u64,
-            None => {
-                self.zero(at + LIST_LENGTH as u64, at + NESTED_BITS as u64)?;
-                self.offsets(list, column.count)?
-            }
-        };
-        if elements != child.count as u64 {
-            return Err(error(ErrorKind::BadCount, child.offset as u64));
+        if list.length.is_none() {
+            self.zero(at + LIST_LENGTH as u64, at + NESTED_BITS as u64)?;
+            self.offsets(list)?;
         }
+        list.check_elements(self.bytes, column.count)?;
         absent::check(self.bytes, column, above)?;
         let in_table = load_u8(self.bytes, owner.block as u64)? == KIND_TABLE;
         check_tensor(self.bytes, column, in_table)?;
@@ -1320,14 +1315,13 @@ impl<'a, 's> Validator<'a, 's> {
         run::check(self.bytes, list)
     }
 
-    /// Checks a list's offsets. Returns the last of them.
-    fn offsets(&mut self, list: List, rows: u32) -> Result<u64> {
+    /// Checks the column of a list's offsets.
+    fn offsets(&mut self, list: List) -> Result<()> {
         let offsets = list.offsets(self.bytes)?;
         let owner = Owner { block: list.offset, column: 0 };
         let tensor = (offsets.offset + ARRAY_TENSOR) as u64;
         self.zero(tensor, tensor + 1)?;
-        self.column(offsets, owner, None, MAX_COLUMN_DEPTH)?;
-        list.check_offsets(self.bytes, rows).map(u64::from)
+        self.column(offsets, owner, None, MAX_COLUMN_DEPTH)
     }
 }
 
