@@ -1027,3 +1027,26 @@ fn text_that_changes_while_it_is_copied_ends_the_edit() {
         assert_eq!(doc.set(root, "next", 1).unwrap_err().kind(), ErrorKind::Broken);
     }
 }
+
+/// The same where the copy becomes a part of a run of texts.
+#[test]
+fn text_that_changes_while_it_joins_a_run_ends_the_edit() {
+    let place = Place::new("run-meddler");
+    let source = json!([{"x": "a text of more than seven bytes"}]);
+    let at = source.as_bytes().windows(6).position(|part| part == b"a text").unwrap();
+    let path = place.file("source.lbuf", source.as_bytes());
+    let mapped = MappedFile::open(&path).unwrap();
+    let view = mapped.doc().unwrap();
+    let row =
+        |row: u32| std::collections::BTreeMap::from([("x", format!("ü text {row} of a run"))]);
+    let mut doc = livebuf::to_doc(&(0..200).map(row).collect::<Vec<_>>()).unwrap();
+    let root = doc.root_id().unwrap();
+    let table = doc.root().as_array().unwrap().unwrap().table().unwrap().unwrap();
+    let column = table.column("x").unwrap().unwrap().column_type();
+    assert_eq!(column, livebuf::ColumnType::TextRun);
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    doc.listen(Meddler { file, at: Some(at as u64) });
+    let error = doc.push(root, view.root().get(0).unwrap().unwrap()).unwrap_err();
+    assert!(!doc.is_trusted() && doc.valid().is_err(), "{error}");
+    assert_eq!(doc.push(root, 1).unwrap_err().kind(), ErrorKind::Broken);
+}

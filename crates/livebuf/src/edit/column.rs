@@ -10,7 +10,7 @@ use super::editor::{Container, Editor};
 use super::feed::{Feed, Incoming, Put};
 use super::handles::{Event, NodeId};
 use super::new::New;
-use super::parts::{add_entry, key, new_map, new_shape, span};
+use super::parts::{add_entry, check_copied, key, new_map, new_shape, span};
 use super::rules::{Data, Layout, MOST_MOVED, Room, Rules, layout};
 use super::sink::Sink;
 use crate::block::column::{Elements, Gap, row_cell, row_of};
@@ -25,7 +25,7 @@ use crate::block::table::{Table, extra, extra_entry};
 use crate::block::tensor::mismatch;
 use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u8, round_up};
+use crate::format::bytes::{load_u8, round_up, slice, text};
 use crate::format::cell::{Needle, shared_span, span_inline};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
@@ -520,6 +520,7 @@ fn store_extra<S: Storage>(
         let needle = Needle::new(text.as_bytes());
         if let Some(object) = object {
             let key_cell = key(sink, &needle)?;
+            check_copied(sink, key_cell)?;
             let value = store(sink, &member)?;
             sink.try_write(|editor, _| {
                 let space = &mut editor.space;
@@ -531,6 +532,7 @@ fn store_extra<S: Storage>(
             })?;
         } else {
             let key_cell = span(sink, needle.text, true)?;
+            check_copied(sink, key_cell)?;
             let value = store(sink, &member)?;
             add_entry(sink, home, key_cell, value);
         }
@@ -1102,7 +1104,15 @@ impl<S: Storage> Editor<S> {
                 self.space.copy_within(raw.cell as u32 as u64, to, length);
                 self.release(raw);
             }
-            _ => self.space.write(to, put.content(&[], &mut [0; 8])?),
+            _ => {
+                let mut short = [0; 8];
+                let bytes = put.content(&[], &mut short)?;
+                // Another process may write the source meanwhile.
+                if bytes.len() as u64 != length {
+                    return Err(Error::new(ErrorKind::BadCount, to));
+                }
+                self.space.write(to, bytes);
+            }
         }
         Ok(())
     }
@@ -1110,7 +1120,14 @@ impl<S: Storage> Editor<S> {
     /// Writes the text of a slot of a run, or zeros for a value that is no text.
     fn write_text(&mut self, put: &Put<'_>, to: u64, length: u32) -> Result<()> {
         match put.is(TAG_STRING) {
-            true => self.write_content(put, to, length.into()),
+            true => {
+                self.write_content(put, to, length.into())?;
+                // As in `check_copied`, the source may have changed since it was counted.
+                if matches!(put, Put::Value(New::Copy(_))) {
+                    text(slice(self.space.bytes(), to, length.into())?, to)?;
+                }
+                Ok(())
+            }
             false => {
                 self.space.zero(to, length.into());
                 Ok(())

@@ -4,7 +4,7 @@
 use super::editor::{Editor, TableEdits};
 use super::handles::NodeId;
 use super::literal::tensor;
-use super::parts::{add_entry, bytes_span, new_map, new_shape, span};
+use super::parts::{add_entry, bytes_span, check_copied, new_map, new_shape, span};
 use super::sink::{Sink, writer};
 use crate::block::absent::{self, Above};
 use crate::block::column::{Elements, row_of};
@@ -20,7 +20,7 @@ use crate::block::tensor::{Form, check_tensor};
 use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further, each_container};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice, text};
-use crate::format::cell::{Needle, shared_span, span_bytes, span_offset, unplaced_span};
+use crate::format::cell::{Needle, shared_span, span_bytes, span_offset};
 use crate::format::extended::is_extended_span;
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
@@ -1080,15 +1080,10 @@ impl<'v> Copier<'v> {
     }
 }
 
-/// Copies text, and checks it where it is now: a source may be memory that others write, and may
-/// have changed since the first run checked it.
+/// Copies text, and checks it where it is now.
 fn text_span<S: Storage>(sink: &mut Sink<'_, S>, source: &[u8], owned: bool) -> Result<u64> {
     let cell = span(sink, source, owned)?;
-    if sink.writes() {
-        let mut inline = [0; 8];
-        let copy = unplaced_span(sink.bytes(), cell, &mut inline)?;
-        text(copy, span_offset(cell, 0))?;
-    }
+    check_copied(sink, cell)?;
     Ok(cell)
 }
 

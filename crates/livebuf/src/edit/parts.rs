@@ -4,8 +4,8 @@ use super::sink::Sink;
 use crate::block::map::{self, Map};
 use crate::block::shape::{self, Shape};
 use crate::error::Result;
-use crate::format::bytes::round_up;
-use crate::format::cell::{Needle, span_at, unplaced_span};
+use crate::format::bytes::{round_up, text};
+use crate::format::cell::{Needle, span_at, span_offset, unplaced_span};
 use crate::format::layout::*;
 use crate::store::space::Extent;
 use crate::store::storage::Storage;
@@ -44,6 +44,16 @@ pub(super) fn put_text(
     let offset = extent.carve(round_up(text.len() as u64));
     target.write(offset as u64, text);
     span_at(offset, text.len() as u32, owned)
+}
+
+/// Checks text that was copied where it is now: its source may be memory that others write, and may
+/// have changed since the first run checked it.
+pub(super) fn check_copied<S: Storage>(sink: &Sink<'_, S>, cell: u64) -> Result<()> {
+    if sink.writes() {
+        let mut inline = [0; 8];
+        text(unplaced_span(sink.bytes(), cell, &mut inline)?, span_offset(cell, 0))?;
+    }
+    Ok(())
 }
 
 /// Stores a shape's key. Returns its cell.
