@@ -48,7 +48,8 @@ unsafe impl GlobalAlloc for Counting {
             return std::ptr::null_mut();
         }
         add(layout.size());
-        // SAFETY: as the caller promised us.
+        // SAFETY: everything is passed on as it came, and the system's allocator asks the same
+        // of it.
         let pointer = unsafe { System.alloc(layout) };
         if layout.align() == 1 {
             ASKED.store(pointer as usize, Ordering::Relaxed);
@@ -62,7 +63,8 @@ unsafe impl GlobalAlloc for Counting {
         }
         add(layout.size());
         settle();
-        // SAFETY: as the caller promised us.
+        // SAFETY: everything is passed on as it came, and the system's allocator asks the same
+        // of it.
         unsafe { System.alloc_zeroed(layout) }
     }
 
@@ -71,7 +73,8 @@ unsafe impl GlobalAlloc for Counting {
             settle();
         }
         LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as the caller promised us.
+        // SAFETY: everything is passed on as it came, and the system's allocator asks the same
+        // of it.
         unsafe { System.dealloc(pointer, layout) }
     }
 
@@ -92,7 +95,8 @@ unsafe impl GlobalAlloc for Counting {
             settle();
             LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
         }
-        // SAFETY: as the caller promised us.
+        // SAFETY: everything is passed on as it came, and the system's allocator asks the same
+        // of it.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

@@ -18,12 +18,14 @@ thread_local! {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's contract.
+        // SAFETY: everything is passed on as it came, and the system's allocator asks the same
+        // of it.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's contract.
+        // SAFETY: everything is passed on as it came, and the system's allocator asks the same
+        // of it.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -38,26 +38,30 @@ fn freed(bytes: usize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         allocated(layout.size());
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: everything is passed on as it came, and the system's allocator asks the same
+        // of it.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         allocated(layout.size());
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: everything is passed on as it came, and the system's allocator asks the same
+        // of it.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         freed(layout.size());
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: everything is passed on as it came, and the system's allocator asks the same
+        // of it.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         allocated(new_size);
         freed(layout.size());
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: everything is passed on as it came, and the system's allocator asks the same
+        // of it.
         unsafe { System.realloc(pointer, layout, new_size) }
     }
 }

@@ -293,7 +293,7 @@ impl livebuf_doc {
         if !self.is_open() {
             return Err(livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN));
         }
-        // SAFETY: it is open.
+        // SAFETY: an open document says where its bytes are.
         Ok(Doc::open(unsafe { self.used() })?)
     }
 
@@ -391,7 +391,7 @@ impl In<livebuf_doc> {
     #[inline]
     pub(crate) fn current(&self, generation: u32) -> Option<&[u8]> {
         let doc = self.option().filter(|doc| doc.generation == generation && doc.is_open())?;
-        // SAFETY: it is open.
+        // SAFETY: an open document says where its bytes are.
         Some(unsafe { doc.used() })
     }
 }

@@ -286,7 +286,7 @@ impl<'a> Chunk<'a> {
     /// # Safety
     /// The chunk lives for `'a`, and its vectors are flat.
     pub(crate) unsafe fn given(raw: duckdb_data_chunk) -> Chunk<'a> {
-        // SAFETY: as promised.
+        // SAFETY: the caller says what lives, and for how long.
         let rows = unsafe { duckdb_data_chunk_get_size(raw) } as usize;
         Chunk { raw, rows, lives: PhantomData }
     }
@@ -346,7 +346,7 @@ impl Argument {
     /// # Safety
     /// The value is null or owned by nobody else.
     pub(crate) unsafe fn new(raw: duckdb_value) -> Option<Argument> {
-        // SAFETY: as promised.
+        // SAFETY: the caller says what lives, and for how long.
         let is_null = raw.is_null() || unsafe { duckdb_is_null_value(raw) };
         let value = Argument(raw);
         (!is_null).then_some(value)

@@ -77,7 +77,7 @@ unsafe extern "C" fn to_json(
     input: duckdb_vector,
     output: duckdb_vector,
 ) -> bool {
-    // SAFETY: the same.
+    // SAFETY: DuckDB calls this with a cast and two vectors of its own, of so many rows.
     unsafe {
         cast(info, count, input, output, |bytes| {
             let printed = printed(Doc::open(bytes)?.root())?.unwrap_or_default();
@@ -95,7 +95,7 @@ unsafe extern "C" fn same(
     input: duckdb_vector,
     output: duckdb_vector,
 ) -> bool {
-    // SAFETY: the same.
+    // SAFETY: DuckDB calls this with a cast and two vectors of its own, of so many rows.
     unsafe { cast(info, count, input, output, |bytes| Ok(Cow::Borrowed(bytes))) }
 }
 
@@ -112,7 +112,7 @@ unsafe fn cast(
     work: impl for<'b> Fn(&'b [u8]) -> Result<Cow<'b, [u8]>, Fault>,
 ) -> bool {
     let done = caught(|| {
-        // SAFETY: as promised.
+        // SAFETY: the caller says that the vectors are DuckDB's, and have so many rows.
         let (given, mut out, lenient) = unsafe {
             let mode = duckdb_cast_function_get_cast_mode(info);
             let lenient = mode == duckdb_cast_mode_DUCKDB_CAST_TRY;

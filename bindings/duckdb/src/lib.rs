@@ -110,7 +110,7 @@ unsafe fn load(
 /// The connection is open.
 #[allow(unsafe_code)]
 unsafe fn register(connection: duckdb_connection) -> Result<(), Fault> {
-    // SAFETY: as promised.
+    // SAFETY: the caller says that the connection is open, which is all that these ask.
     unsafe {
         scalar::register(connection)?;
         cast::register(connection)?;

@@ -390,7 +390,7 @@ impl ObjectWalk {
     }
 
     fn container(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
-        // SAFETY: a live object.
+        // SAFETY: the object is borrowed, so it lives for as long as this looks at it.
         unsafe {
             if ffi::PyDict_CheckExact(object.as_ptr()) != 0 {
                 return self.dict(object);
@@ -512,7 +512,7 @@ impl ObjectWalk {
     /// A key that is not an object that was met before.
     #[inline(never)]
     fn unknown_key(&mut self, key: Borrowed<'_, '_, PyAny>, expected: usize) -> Encoded {
-        // SAFETY: a live object.
+        // SAFETY: the object is borrowed, so it lives for as long as this looks at it.
         let is_text = unsafe { ffi::PyUnicode_CheckExact(key.as_ptr()) } != 0;
         let written;
         let name = match is_text {
@@ -602,12 +602,12 @@ impl ObjectWalk {
     fn other(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         let py = object.py();
         let object = &*object;
-        // SAFETY: a live object.
+        // SAFETY: the object is borrowed, so it lives for as long as this looks at it.
         let class = unsafe { ffi::Py_TYPE(object.as_ptr()) };
         if let Some(fields) = self.classes.met(py, class) {
             return self.fields(object, fields.get());
         }
-        // SAFETY: a live object.
+        // SAFETY: the object is borrowed, so it lives for as long as this looks at it.
         unsafe {
             if ffi::PyTuple_Check(object.as_ptr()) != 0 {
                 return self.tuple(object.as_borrowed());
@@ -1126,7 +1126,7 @@ impl<'a> Given<'a> {
     #[inline]
     pub(crate) fn plain(object: Borrowed<'a, '_, PyAny>) -> Option<Given<'a>> {
         let pointer = object.as_ptr();
-        // SAFETY: a live object.
+        // SAFETY: the object is borrowed, so it lives for as long as this looks at it.
         unsafe {
             if ffi::PyUnicode_CheckExact(pointer) != 0
                 && let Ok(text) = text(object)
@@ -1164,7 +1164,7 @@ impl<'a> Given<'a> {
             return Ok(given);
         }
         let pointer = object.as_ptr();
-        // SAFETY: a live object.
+        // SAFETY: the object is borrowed, so it lives for as long as this looks at it.
         let (is_dict, is_list) = unsafe {
             let is_dict = ffi::PyDict_CheckExact(pointer) != 0;
             if is_dict && ffi::PyDict_Size(pointer) == 0 {

@@ -126,7 +126,7 @@ impl Class {
     #[inline]
     pub(crate) fn exact(object: Borrowed<'_, '_, PyAny>) -> PyResult<Option<Class>> {
         let py = object.py();
-        // SAFETY: a live object.
+        // SAFETY: the object is borrowed, so it lives for as long as this looks at it.
         let class = unsafe { ffi::Py_TYPE(object.as_ptr()) };
         Ok(Some(if class == PyDateTime::type_object_raw(py) {
             Class::DateTime

@@ -159,7 +159,7 @@ impl Fields {
         let py = object.py();
         if let Some(Slots { class, offsets }) = self.slots.get(py)
             && let Some(&offset @ 1..) = offsets.get(number)
-            // SAFETY: a live object.
+            // SAFETY: the object is borrowed, so it lives for as long as this looks at it.
             && unsafe { ffi::Py_TYPE(object.as_ptr()) } as usize == *class
         {
             // SAFETY: objects of this class have an object, or null, at this offset. Nobody writes

@@ -347,7 +347,7 @@ impl Memory {
     fn reallocate(&mut self, py: Python<'_>, capacity: usize) -> PyResult<()> {
         #[cfg(not(feature = "abi3"))]
         if let Owner::Bytes(bytes) = &mut self.owner
-            // SAFETY: a live object.
+            // SAFETY: this owns a reference to the object, so it lives.
             && unsafe { ffi::Py_REFCNT(bytes.as_ptr()) } == 1
         {
             let size = ffi::Py_ssize_t::try_from(capacity)?;

@@ -70,14 +70,16 @@ unsafe impl Sync for Spare {}
 unsafe impl GlobalAlloc for Spare {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller's.
+        // SAFETY: the layout is passed on as it came, and this function and the system's ask the
+        // same of it.
         let piece = unsafe { System.alloc(layout) };
         if piece.is_null() { self.take(layout) } else { piece }
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller's.
+        // SAFETY: the layout is passed on as it came, and this function and the system's ask the
+        // same of it.
         let piece = unsafe { System.alloc_zeroed(layout) };
         if !piece.is_null() {
             return piece;
@@ -95,14 +97,16 @@ unsafe impl GlobalAlloc for Spare {
         if self.has(piece) {
             return self.give();
         }
-        // SAFETY: the system's, as the caller says.
+        // SAFETY: the piece is not of the kept memory, so the system gave it out, with this
+        // layout.
         unsafe { System.dealloc(piece, layout) }
     }
 
     #[inline]
     unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !self.has(piece) {
-            // SAFETY: the system's, as the caller says.
+            // SAFETY: the piece is not of the kept memory, so the system gave it out, with this
+            // layout.
             let moved = unsafe { System.realloc(piece, layout, size) };
             if !moved.is_null() {
                 return moved;

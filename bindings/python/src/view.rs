@@ -549,7 +549,7 @@ pub(crate) struct Views {
 
 type Saved = HashMap<NonNull<View>, (u64, Option<Py<PyString>>)>;
 
-// SAFETY: as the type says.
+// SAFETY: only attached threads use it, one at a time, as the type says.
 unsafe impl Send for Views {}
 // SAFETY: as above.
 unsafe impl Sync for Views {}
@@ -642,7 +642,7 @@ impl Views {
         }
         entries.swap_remove(slot);
         if let Some(moved) = entries.get(slot) {
-            // SAFETY: views in here live.
+            // SAFETY: a view takes itself out of this list before it ends, so those in it live.
             unsafe { moved.view.as_ref() }.place().slot.set(slot);
         } else if entries.is_empty() && entries.capacity() > 1024 {
             *entries = Vec::new();
@@ -676,7 +676,7 @@ impl Views {
     /// The same, into a vector that has room for them.
     pub(crate) fn add_to<'a>(&'a self, all: &mut Vec<&'a View>) {
         let entries = self.entries().iter().filter(|entry| entry.above != GONE);
-        // SAFETY: views in here live.
+        // SAFETY: a view takes itself out of this list before it ends, so those in it live.
         all.extend(entries.map(|entry| unsafe { entry.view.as_ref() }));
     }
 
@@ -701,7 +701,8 @@ impl Views {
                 (last, is_below) = (above, site.is(py, unsafe { above.as_ref() }));
             }
             if is_below {
-                // SAFETY: views in here live.
+                // SAFETY: a view takes itself out of this list before it ends, so those in it
+                // live.
                 found(slot, unsafe { view.as_ref() });
             }
         }
@@ -723,7 +724,8 @@ impl Views {
         let mut views = error::room_for(count)?;
         self.each_below(py, site, is_marked, |slot, view| {
             if view.step(py).is_some_and(&wanted) {
-                // SAFETY: views in here live.
+                // SAFETY: a view takes itself out of this list before it ends, so those in it
+                // live.
                 views.push((self.entries()[slot].at, unsafe { NonNull::from(view).as_ref() }));
             }
         });
@@ -781,7 +783,7 @@ impl Views {
     pub(crate) fn follow_above(&self, document: &Bound<'_, Document>, trash: &mut Trash) {
         let (py, mut slot) = (document.py(), 0);
         while let Some(entry) = self.entries().get(slot) {
-            // SAFETY: views in here live.
+            // SAFETY: a view takes itself out of this list before it ends, so those in it live.
             let view = unsafe { entry.view.as_ref() };
             let mut next = if entry.above == GONE { None } else { view.parent() };
             while let Some(above) = next.filter(|above| !above.has_left(document)) {
@@ -807,7 +809,7 @@ impl Views {
         for entry in
             self.entries().iter().filter(|entry| entry.above != GONE && entry.above != ROOT)
         {
-            // SAFETY: views in here live.
+            // SAFETY: a view takes itself out of this list before it ends, so those in it live.
             let key = match &unsafe { entry.view.as_ref() }.place().above {
                 Above::Object(_, key) => Some(key.clone_ref(py)),
                 _ => None,
@@ -826,7 +828,8 @@ impl Views {
         self.away().retain(|view, moved| {
             *moved = (*moved).min(depth.saturating_sub(1));
             if *moved == 0 {
-                // SAFETY: views in here live.
+                // SAFETY: a view takes itself out of this list before it ends, so those in it
+                // live.
                 unsafe { view.as_ref() }.stay_away(document, trash);
             }
             *moved > 0
@@ -840,7 +843,8 @@ impl Views {
         let mut saved = self.saved().pop().unwrap_or_default();
         self.away().retain(|view, moved| {
             if *moved == depth {
-                // SAFETY: views in here live.
+                // SAFETY: a view takes itself out of this list before it ends, so those in it
+                // live.
                 unsafe { view.as_ref() }.come_back(document, saved.contains_key(view), trash);
             }
             *moved < depth
@@ -849,7 +853,8 @@ impl Views {
             if entry.above == ROOT {
                 continue;
             }
-            // SAFETY: views in here live, and the document's lock is held.
+            // SAFETY: a view takes itself out of this list before it ends, so those in it live,
+            // and the document's lock is held.
             let (view, place) = unsafe { (entry.view.as_ref(), &mut *entry.view.as_ref().0.get()) };
             let stays =
                 view.parent().is_none_or(|above| above.place().document.is(&place.document));
@@ -877,7 +882,8 @@ impl Views {
     /// Any place may hold something else than its views saw: all but those of the root are gone.
     pub(crate) fn leave(&self, why: &'static str) {
         for entry in self.entries().iter_mut().filter(|entry| entry.above != ROOT) {
-            // SAFETY: views in here live, and the document's lock is held.
+            // SAFETY: a view takes itself out of this list before it ends, so those in it live,
+            // and the document's lock is held.
             unsafe { (*entry.view.as_ref().0.get()).gone = Some(why) };
             entry.above = GONE;
         }

@@ -343,7 +343,7 @@ fn twitter(json: &[u8]) -> Result<()> {
         doc.assume_init()
     };
     let doc = &raw const doc;
-    // SAFETY: needs nothing.
+    // SAFETY: the function takes nothing from its caller.
     unsafe { c_prepare() };
 
     // SAFETY (all calls): an open document, and room as said.

@@ -182,14 +182,14 @@ unsafe fn small() -> Result<()> {
     let mut others = vec![[[0xA5_u8; 256]; 4]; 32];
     for (name, build) in builds {
         let mut message = [0xA5_u8; 256];
-        // SAFETY: room as said.
+        // SAFETY: each buffer has as many bytes as the call is told.
         let status = unsafe { build(message.as_mut_ptr(), 256, std::ptr::null(), &raw mut length) };
         ensure!(status == 0);
         stamp::check(&message)?;
         let ours = || {
             for buffer in &mut buffers {
                 let mut length = 0;
-                // SAFETY: room as said.
+                // SAFETY: each buffer has as many bytes as the call is told.
                 unsafe { build(buffer.as_mut_ptr(), 256, std::ptr::null(), &raw mut length) };
                 black_box(length);
             }
@@ -201,7 +201,7 @@ unsafe fn small() -> Result<()> {
             theirs!({
                 for buffer in &mut others {
                     let mut length = 0;
-                    // SAFETY: room as said.
+                    // SAFETY: each buffer has as many bytes as the call is told.
                     unsafe {
                         lite3::lite3_build(buffer.as_mut_ptr().cast(), 1024, &raw mut length)
                     };
@@ -211,7 +211,7 @@ unsafe fn small() -> Result<()> {
         );
     }
     let mut buffer = [0_u8; 256];
-    // SAFETY: room as said.
+    // SAFETY: each buffer has as many bytes as the call is told.
     unsafe {
         ensure!(c_build_literal(buffer.as_mut_ptr(), 256, std::ptr::null(), &raw mut length) == 0);
         let mut doc = MaybeUninit::<livebuf_doc>::uninit();

@@ -37,7 +37,7 @@ fn row(name: &str, ours: &mut dyn FnMut(&mut [u8; 256])) {
         #[cfg(lite3)]
         {
             let mut length = 0;
-            // SAFETY: a buffer of so many bytes.
+            // SAFETY: the buffer has at least as many bytes as the call is told.
             let status = unsafe { lite3_build(buffer.as_mut_ptr(), 256, &mut length) };
             black_box((status, length));
         }
@@ -64,12 +64,12 @@ pub(crate) fn run() -> Result<()> {
     println!(
         "\n| a message of three fields | LiveBuf, ns | Lite³, ns | ratio |\n|---|---|---|---|"
     );
-    // SAFETY: needs nothing.
+    // SAFETY: the function takes nothing from its caller.
     ensure!(unsafe { c_stamp_prepare() } == 0);
     for (name, stamp) in [("C: stamp", c_stamp as Stamp), ("C: stamp and open", c_stamp_doc)] {
         let by_c = |buffer: &mut [u8; 256]| {
             let mut length = 0;
-            // SAFETY: a buffer of so many bytes.
+            // SAFETY: the buffer has at least as many bytes as the call is told.
             let status = unsafe { stamp(buffer.as_mut_ptr(), 256, &mut length) };
             black_box((status, length))
         };
@@ -152,7 +152,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<()> {
     {
         let (mut theirs, mut length) = ([0xA5_u64; 128], 0);
         let start = theirs.as_mut_ptr().cast::<u8>();
-        // SAFETY: a buffer of so many bytes.
+        // SAFETY: the buffer has at least as many bytes as the call is told.
         ensure!(unsafe { lite3_build(start, 1024, &mut length) } == 0);
         // SAFETY: as many bytes were written.
         ensure!(unsafe { lite3_message_is_right(start, length) });
