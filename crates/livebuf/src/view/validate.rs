@@ -852,8 +852,11 @@ impl<'a, 's> Validator<'a, 's> {
 
     /// Checks and claims an array by itself, but for its elements.
     fn array(&mut self, block: Block) -> Result<Elements> {
-        let elements = Elements::load(self.bytes, block)?;
+        if block.kind() != KIND_ARRAY {
+            return Err(block.unexpected());
+        }
         self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
+        let elements = Elements::load(self.bytes, block)?;
         self.column(elements, Owner { block: block.offset, column: 0 }, None, 0)?;
         Ok(elements)
     }
