@@ -16,7 +16,7 @@
 //! beside it says, until the call returns. Where it is a document, a key, an iteration or the like,
 //! a call of this library wrote it, and C changed nothing in it. Meanwhile no other thread changes
 //! what the call reads, or uses what it changes. Nothing but C makes these types, since their fields
-//! are private; `from_raw` is for what lies within a structure of C's, or in a copy of it.
+//! are private; `from_raw` is for what lies within one of C's structures, or in a copy of it.
 //!
 //! What is borrowed lives as long as the argument, and thus no longer than the call. Two arguments
 //! may lead to the same memory: an output is written by `put`, which borrows nothing, when all that
@@ -58,17 +58,17 @@ macro_rules! pointers {
 }
 
 pointers! {
-    /// A variable of C's that is read.
+    /// C's variable, which is read.
     In = *const;
-    /// An array of C's that is read. Its length is in the argument beside it.
+    /// C's array, which is read. Its length is in the argument beside it.
     Array = *const;
     /// Text that ends with NUL.
     Terminated = *const;
-    /// A variable of C's that is written, and not read before.
+    /// C's variable, which is written, and not read before.
     Out = *mut;
-    /// Memory of C's that is written. Its length is in the argument beside it.
+    /// C's memory, which is written. Its length is in the argument beside it.
     Buffer = *mut;
-    /// A variable of C's that is changed.
+    /// C's variable, which is changed.
     InOut = *mut;
     /// What a call put on the heap for C, which gives it back.
     Owned = *mut;
@@ -112,7 +112,7 @@ impl<T> In<T> {
         unsafe { self.0.as_ref() }
     }
 
-    /// The variable; that there is none is an error.
+    /// The variable. NULL is an error.
     #[inline]
     pub(crate) fn get(&self) -> Result<&T> {
         self.option().ok_or(NULL)
@@ -319,7 +319,7 @@ impl<T> InOut<T> {
         unsafe { self.0.as_mut() }
     }
 
-    /// The same; that there is none is an error.
+    /// The same. NULL is an error.
     #[inline]
     #[allow(dead_code)]
     pub(crate) fn get_mut(&mut self) -> Result<&mut T> {

@@ -92,7 +92,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Memory of C's, which is kept until the document is not used any more.
+    /// C's memory, which C keeps for as long as the document is used.
     #[inline]
     pub(crate) fn fixed(buffer: Buffer<u8>, capacity: usize) -> Result<Memory> {
         if buffer.is_null() {
@@ -169,7 +169,7 @@ impl Storage for Memory {
 
     #[inline]
     fn bytes(&self) -> &[u8] {
-        // SAFETY: who called `of` promised `capacity` bytes at `pointer`.
+        // SAFETY: the caller of `of` promised `capacity` bytes at `pointer`.
         unsafe { slice::from_raw_parts(self.pointer, self.capacity) }
     }
 
@@ -181,7 +181,7 @@ impl Storage for Memory {
 
     #[cold]
     fn grow(&mut self, capacity: u64) -> GrowResult {
-        // SAFETY: who called `of` promised that the owner is there.
+        // SAFETY: the caller of `of` promised that the owner is there.
         match unsafe { self.owner.as_ref() }.map(|owner| owner.grow) {
             Some(grow) => {
                 // SAFETY: the function came with this owner, which is there.
@@ -605,7 +605,7 @@ pub extern "C" fn livebuf_read(
     place(doc, read_only(bytes, length))
 }
 
-/// A document in bytes of C's, to be read.
+/// A document in C's bytes, to be read.
 pub(crate) fn read_only(bytes: Array<u8>, length: usize) -> Result<livebuf_doc> {
     let bytes = bytes.some()?;
     // SAFETY: the header asks C to keep them until the document is not used any more.

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `status` | statuses, errors, versions |
 //! | `args` | what C passes by pointers |
-//! | `text` | text that is written to memory of C's |
+//! | `text` | text that is written to C's memory |
 //! | `document` | `livebuf_doc` over the caller's memory: init, open, read, validate |
 //! | `read` | values, text, remembered keys |
 //! | `iterate` | members and elements in order, and ordered ranges |
@@ -30,7 +30,7 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 // A C interface is raw pointers and exported names.
 #![allow(unsafe_code, non_camel_case_types)]
-// Functions of C's get the pointer that C gave with them (`user`), which nobody looks at here.
+// C's callbacks get back the pointer that C gave with them (`user`). Nothing here looks at it.
 #![allow(clippy::not_unsafe_ptr_arg_deref)]
 
 pub mod args;

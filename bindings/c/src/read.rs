@@ -614,7 +614,7 @@ pub extern "C" fn livebuf_extended_text(
 ) -> usize {
     let mut line = Text::new(&mut text, capacity);
     if let Ok(Some(found)) = value.extended() {
-        // It goes wrong in no place.
+        // Writing here never fails.
         let _ = write!(line, "{found}");
     }
     line.end()

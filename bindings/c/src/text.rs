@@ -1,4 +1,4 @@
-//! Text that is written to memory of C's.
+//! Text that is written to C's memory.
 
 use core::ffi::c_char;
 use core::fmt::{self, Write};
@@ -7,10 +7,10 @@ use core::mem::MaybeUninit;
 use crate::args::Buffer;
 use crate::status::livebuf_error;
 
-/// Text that goes to memory of C's as far as it has room, and is counted.
+/// Text that is written to C's memory as far as there is room. All of it is counted.
 pub(crate) struct Text<'a> {
     room: &'a mut [MaybeUninit<u8>],
-    /// Of all text, also where it has no room.
+    /// The length of all text, also of what has no room.
     pub(crate) length: usize,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Text<'a> {
         self.length > self.room.len()
     }
 
-    /// Puts a NUL behind the text, if there is room.
+    /// Puts a NUL after the text, if there is room.
     #[cfg(feature = "json")]
     pub(crate) fn end_if_room(self) {
         if let Some(place) = self.room.get_mut(self.length) {
@@ -41,7 +41,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Puts a NUL behind the text, or over the last byte that fits. Returns the length of all text.
+    /// Puts a NUL after the text, or over the last byte that fits. Returns the length of all text.
     pub(crate) fn end(self) -> usize {
         let last = self.room.len().saturating_sub(1);
         if let Some(place) = self.room.get_mut(self.length.min(last)) {
@@ -72,7 +72,7 @@ pub extern "C" fn livebuf_error_text(
     capacity: usize,
 ) -> usize {
     let mut line = Text::new(&mut text, capacity);
-    // It goes wrong in no place.
+    // Writing here never fails.
     let _ = write!(line, "{error}");
     line.end()
 }

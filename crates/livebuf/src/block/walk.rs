@@ -201,7 +201,7 @@ impl Cursor {
                 _ => List::load(bytes, elements.data)?.offset.wrapping_add(LIST_CHILD),
             };
             self.index += 1;
-            // Who opens a damaged column meets the error, and then can go on with the next one.
+            // A damaged column is given, too: opening it fails, and the next one can still be had.
             let column = Elements::header_at(bytes, header);
             if column.map_or(true, |column| column.column.holds_references()) {
                 return Ok(Some((place, Raw::unplaced(TAG_ARRAY, header.into()))));
